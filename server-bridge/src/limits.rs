@@ -172,8 +172,10 @@ pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 pub const REFUSED_KEYS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Refused registrations from one address, per minute.
 pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
-/// Deliveries from one address that no trigger let in, per minute.
+/// Deliveries from one address that neither a trigger nor a channel let in, per minute.
 pub const REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE: u32 = 60;
+/// The longest delivery of a messenger, in bytes.
+pub const CHANNEL_DELIVERY_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The time for sending a delivery.
 pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest PROXY header of version 1, its end included, in bytes.

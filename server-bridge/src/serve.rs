@@ -7,6 +7,7 @@
 pub(crate) mod lock;
 mod missing;
 pub(crate) mod own_key;
+mod places;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -17,8 +18,9 @@ use accounts::Accounts;
 use anyhow::Context;
 use api::event::Event;
 use automation::Automations;
+use channels::{Channels, Surroundings};
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
-use sandbox::{LocalConfig, LocalPolicy, RouterConfig, SandboxRouter};
+use sandbox::{LocalPolicy, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -189,7 +191,7 @@ impl Server {
         let (listener, address) = listen(&config.listen).await?;
         let (store, hold) = open_store(&config).await?;
         store.purge_expired().await?;
-        let sandboxes = SandboxRouter::new(router_config(&config));
+        let sandboxes = SandboxRouter::new(places::router_config(&config));
         let last = store.take_connected_runners().await?;
         sandboxes.expect(last.into_iter().map(|(user, name)| (execs::user_key(user), name)));
         let facts = Facts {
@@ -212,6 +214,10 @@ impl Server {
         let automations = Automations::new(&chats, &store);
         chats.hooks().put(automations.clone());
         automations.offer_tools(&chats);
+        let around = Surroundings::new(&config.reachable, config.public_url.clone());
+        let channels = Channels::new(&chats, &store, around);
+        chats.hooks().put(channels.clone());
+        channels.offer_tools(&chats);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -233,6 +239,7 @@ impl Server {
             chats,
             extensions,
             automations,
+            channels,
             hub,
             events,
             hand_out,
@@ -307,6 +314,7 @@ impl Server {
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
         state.automations.start();
+        state.channels.start();
         state.tasks.spawn(memorise_idle_chats(state.clone()));
         state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
         let (indexing, shutdown) = (state.clone(), state.shutdown.clone());
@@ -320,6 +328,7 @@ impl Server {
         let commands_end = || async {
             tokio::join!(
                 state.automations.shutdown(),
+                state.channels.shutdown(),
                 state.chats.shutdown(),
                 state.execs.wait(),
                 state.extensions.shutdown()
@@ -384,22 +393,6 @@ async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> 
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     Ok((listener, local))
-}
-
-fn is_plain_host(host: &str) -> bool {
-    host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
-}
-
-fn router_config(config: &Config) -> RouterConfig {
-    let docker = config.docker.then(|| config.docker_config.clone());
-    let local = LocalConfig {
-        policy: config.local.clone(),
-        runner: config.runner.clone(),
-        workspaces: config.home.join("workspaces"),
-        // A runner accepts no host in another form.
-        http_allow: config.reachable.iter().filter(|host| is_plain_host(host)).cloned().collect(),
-    };
-    RouterConfig { docker, local, require: config.require.clone() }
 }
 
 /// Passes the events of chats to the listeners of the hub. Never waits.

@@ -33,6 +33,10 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("cron runs", Shape::List(&["chat_id", "due_at", "id", "outcome", "reason"])),
     ("trigger list", Shape::List(&["automation", "kind", "name", "state"])),
     ("trigger runs", Shape::List(&["id", "outcome"])),
+    ("channel kinds", Shape::List(&["name", "setup", "title"])),
+    ("channel list", Shape::List(&["kind", "name", "owner", "shared", "state", "waiting"])),
+    ("channel status", Shape::Document(&["connected_as", "last_error", "name", "state"])),
+    ("channel links", Shape::List(&["channel", "id", "person", "user"])),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),
@@ -94,6 +98,11 @@ fn every_listing_is_for_programs_too() {
     assert_eq!(alice.run(&["cron", "add", "time", "what time is it?", "--every", "1d"]).code, 0);
     assert_eq!(alice.run(&["cron", "run", "time"]).code, 0);
     assert_eq!(alice.run(&["trigger", "add", "push", "look", "--from", "github"]).code, 0);
+    let added = alice.with_stdin(
+        &["channel", "add", "time", "telegram", "--off", "--secrets-stdin"],
+        b"token=123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    );
+    assert_eq!(added.code, 0, "{added:?}");
     assert_eq!(alice.run(&["memory", "add", "likes tabs"]).code, 0);
     assert_eq!(alice.run(&["knowledge", "create", "time"]).code, 0);
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
@@ -106,9 +115,8 @@ fn every_listing_is_for_programs_too() {
     for (path, shape) in LISTINGS {
         // Of these, one is shown by its name.
         let name = match *path {
-            "mcp-server show" | "http-tool show" | "plugin show" | "knowledge show" | "cron runs" => {
-                Some("time")
-            }
+            "mcp-server show" | "http-tool show" | "plugin show" | "knowledge show" | "cron runs"
+            | "channel status" => Some("time"),
             "trigger runs" => Some("push"),
             "memory show" => Some("1"),
             _ => None,
@@ -120,9 +128,13 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // No command, no hook and no trigger runs here, and no model proposes anything.
+                // No command, no hook and no trigger runs here, no model proposes anything, and nobody is linked.
                 let Some(first) = list.first() else {
-                    assert!(["ps", "hook log", "trigger runs", "memory proposals"].contains(path), "{path}");
+                    assert!(
+                        ["ps", "hook log", "trigger runs", "memory proposals", "channel links"]
+                            .contains(path),
+                        "{path}"
+                    );
                     continue;
                 };
                 (first, keys)

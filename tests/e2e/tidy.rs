@@ -62,6 +62,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("tools", &["agent", "execs", "extract", "guard", "llm", "memory", "sandbox", "store"]),
     ("chats", &["agent", "api", "execs", "llm", "memory", "rules", "sandbox", "store", "tools"]),
     ("automation", &["agent", "api", "chats", "store"]),
+    ("channels", &["agent", "api", "chats", "guard", "platforms", "store"]),
     ("client", &["api", "home", "pathguard", "sse", "wsclient"]),
     (
         "server-bridge",
@@ -70,6 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "agent",
             "api",
             "automation",
+            "channels",
             "chats",
             "client",
             "execs",

@@ -122,6 +122,12 @@ impl From<automation::Error> for ApiError {
     }
 }
 
+impl From<channels::Error> for ApiError {
+    fn from(error: channels::Error) -> Self {
+        Self::of(error.kind(), || error.message(), &error)
+    }
+}
+
 impl From<RouteError> for ApiError {
     fn from(error: RouteError) -> Self {
         Self::new(error.kind(), error.to_string())

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use accounts::{Accounts, Act, User, UserId};
 use automation::Automations;
+use channels::Channels;
 use chats::{ChatService, Subscription};
 use execs::Ledger;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -43,6 +44,8 @@ pub struct Shared {
     pub extensions: Extended,
     /// The automations.
     pub automations: Automations,
+    /// The accounts on messengers.
+    pub channels: Channels,
     /// The listeners of events.
     pub hub: Arc<Hub>,
     /// The hub's subscription to the events of chats.
@@ -65,7 +68,7 @@ pub struct Shared {
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.
     pub registrations: RateLimiter<IpAddr>,
-    /// Deliveries that no trigger let in, by address.
+    /// Deliveries that neither a trigger nor a channel let in, by address.
     pub refused_deliveries: RateLimiter<IpAddr>,
     /// Room for searches.
     pub searches: Searches,

@@ -234,3 +234,6 @@ export const KNOWLEDGE_POLL_MS = 2000;
 
 /** How often the settings look at an automation that is at work, in milliseconds. */
 export const AUTOMATION_LOOK_MS = 2_000;
+
+/** How often the settings look at how channels are, in milliseconds. */
+export const CHANNEL_LOOK_MS = 5_000;

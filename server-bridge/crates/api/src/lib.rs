@@ -22,6 +22,7 @@
 //! | [`knowledge`] | collections of documents, and the results of searches |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
+//! | [`channel`] | accounts on messengers |
 //! | [`automation`] | automations: schedules and triggers |
 //! | [`settings`] | the active place, and a user's settings for every agent |
 //! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
@@ -36,6 +37,7 @@ pub mod account;
 mod approval;
 pub mod audit;
 pub mod automation;
+pub mod channel;
 pub mod chat;
 pub mod container;
 pub mod document;

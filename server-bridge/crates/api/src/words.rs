@@ -102,12 +102,14 @@ macro_rules! words {
 }
 
 mod automation;
+mod channel;
 mod extension;
 mod memory;
 
 pub use automation::{
     AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
 };
+pub use channel::ChannelState;
 pub use extension::{
     CollectionSync, DocumentState, ExtensionLayer, HookDecision, HookState, HttpToolState, McpServerState,
     McpToolState, McpTransport, TrustKind, TrustState,

@@ -2,9 +2,9 @@
 
 use std::fmt::Display;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use sandbox::{Sandbox, SandboxError, WriteOptions};
+use sandbox::{Range, Sandbox, SandboxError, WriteOptions};
 use store::{ChatId, User};
 
 use crate::limits::{
@@ -61,6 +61,44 @@ impl ChatService {
         let (size_bytes, is_image) = written?;
         Ok(Attached { path, name, place, size_bytes, is_image })
     }
+}
+
+impl ChatService {
+    /// A file of the place where the chat's work goes, as a whole; audited.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] if there is no place, for a file beyond
+    /// `most_bytes`, and with the sandbox's error.
+    pub async fn read_file(&self, user: &User, chat: &ChatId, path: &str, most_bytes: u64) -> Result<Bytes> {
+        let sandbox = self.sandbox(user, chat).await?;
+        let read = read_whole(&sandbox, path, most_bytes).await;
+        let outcome = read.as_ref().map_or_else(|error| error.kind(), |_| "ok");
+        self.0.note(user, "file.read", Some(sandbox.place()), path, outcome).await;
+        read
+    }
+}
+
+async fn read_whole(sandbox: &Sandbox, path: &str, most_bytes: u64) -> Result<Bytes> {
+    let too_large = || {
+        let mebibytes = most_bytes / (1024 * 1024);
+        Error::refused(
+            "too_large",
+            format!("{path} has more than {mebibytes} MiB, the most that can be sent"),
+        )
+    };
+    let mut reader = sandbox.read_file(path.as_bytes(), Range::default()).await.map_err(refused)?;
+    if reader.size_bytes() > most_bytes {
+        return Err(too_large());
+    }
+    let mut content = BytesMut::new();
+    while let Some(piece) = reader.next().await {
+        content.extend_from_slice(&piece.map_err(refused)?);
+        // It may grow while it is read.
+        if content.len() as u64 > most_bytes {
+            return Err(too_large());
+        }
+    }
+    Ok(content.freeze())
 }
 
 /// The text of a message with the paths attached to it.

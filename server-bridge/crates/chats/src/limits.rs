@@ -1,5 +1,7 @@
 //! Every limit and timeout of chats: commands, answers, and the texts for clients.
 
+use std::time::Duration;
+
 pub use store::limits::{MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
 
 /// How long a `!command` may run: 120 seconds.
@@ -180,3 +182,5 @@ pub const JUDGE_ROUNDS: usize = 8;
 pub const JUDGE_CALLS: usize = 24;
 /// How much of a tool's result a hook's agent gets, in bytes.
 pub const JUDGE_RESULT_BYTES: usize = 16 * 1024;
+/// How long a question waits in a chat that its user reaches from a messenger, where answers come when a phone is looked at.
+pub const CHANNEL_PATIENCE: Duration = Duration::from_secs(24 * 3600);

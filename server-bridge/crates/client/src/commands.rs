@@ -20,6 +20,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::trust::TrustCommand>(),
     Registration::of::<crate::cron::CronCommand>(),
     Registration::of::<crate::trigger::TriggerCommand>(),
+    Registration::of::<crate::channel::ChannelCommand>(),
     Registration::of::<crate::server::ServerCommand>(),
     Registration::of::<crate::use_place::UseOptions>(),
     Registration::of::<crate::exec::ExecOptions>(),

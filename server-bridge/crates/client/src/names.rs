@@ -1,4 +1,4 @@
-//! Names that shells complete: the user's runners, chats, models, keys, commands, MCP servers, HTTP tools and automations, from the server. If it does not
+//! Names that shells complete: the user's runners, chats, models, keys, commands, MCP servers, HTTP tools, automations and channels, from the server. If it does not
 //! answer within a moment, none are offered.
 
 use std::ffi::OsStr;
@@ -31,6 +31,7 @@ enum Kind {
     McpServers,
     HttpTools,
     Automations,
+    Channels,
 }
 
 /// The runners.
@@ -78,6 +79,11 @@ pub(super) fn automations() -> ArgValueCompleter {
     completer(Kind::Automations, &[])
 }
 
+/// The channels.
+pub(super) fn channels() -> ArgValueCompleter {
+    completer(Kind::Channels, &[])
+}
+
 fn completer(kind: Kind, always: &'static [&'static str]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |begun: &OsStr| {
         let begun = begun.to_string_lossy();
@@ -121,6 +127,10 @@ fn ask(kind: Kind) -> Result<Offered, Failure> {
             Kind::Automations => {
                 let all = client.automations().await?.into_iter();
                 all.map(|one| (one.name, one.kind.to_string())).collect()
+            }
+            Kind::Channels => {
+                let all = client.channels().await?.channels.into_iter();
+                all.map(|one| (one.name, one.kind)).collect()
             }
             Kind::HttpTools => {
                 client.http_tools(None).await?.tools.into_iter().filter_map(of_http_tool).collect()

@@ -30,6 +30,7 @@
 //! | `plugins`, `marketplaces` | the plugins that users installed or share; the lists of plugins that they added |
 //! | `http_tools` | a user's own HTTP tools |
 //! | `jobs`, `job_runs` | automations and their runs |
+//! | `channels` | chats reached from messengers: accounts, links, what arrived, what is sent |
 //! | `knowledge` | collections of documents, their passages and vectors, and the queue of documents to index |
 //! | `batches` | long changes, taken apart |
 //! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
@@ -66,6 +67,7 @@ mod audit;
 mod away;
 mod backup;
 mod batches;
+mod channels;
 mod chat_search;
 mod chats;
 mod checkpoints;
@@ -132,6 +134,10 @@ pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use backup::check_backup;
+pub use channels::{
+    ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLink, InboxState, Lane, NewAnswer,
+    NewEvent, NewOutgoing, NewPress, OpenAsk, OutState, OutboxCounts, Outgoing, Person, Press, Redeemed,
+};
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;
 pub use checkpoints::{Before, Checkpoint, Kept, Left};

@@ -174,6 +174,28 @@ pub const JOB_RUNS_WAITING: i64 = 100;
 pub const JOB_PAYLOADS_KEPT: i64 = 20;
 /// The longest reason of a run that is kept, in bytes.
 pub const JOB_NOTE_MAX_BYTES: usize = 1024;
+/// The most accounts on messengers of one user.
+pub const CHANNELS_PER_USER: i64 = 20;
+/// The longest name of one, in bytes.
+pub const CHANNEL_NAME_MAX_BYTES: usize = 64;
+/// The longest settings of one, and the longest secrets, in bytes each.
+pub const CHANNEL_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
+/// The longest id of a messenger, in bytes.
+pub const CHANNEL_ID_MAX_BYTES: usize = 256;
+/// The longest event of a messenger as JSON, in bytes.
+pub const CHANNEL_EVENT_MAX_BYTES: usize = 2 * 1024 * 1024;
+/// How many events of one account may wait; more are not taken, and the messenger keeps them.
+pub const CHANNEL_EVENTS_WAITING: i64 = 10_000;
+/// The longest reason why a message was not sent, in bytes.
+pub const CHANNEL_ERROR_MAX_BYTES: usize = 1024;
+/// How many wrong codes with its prefix end a code.
+pub const LINK_CODE_TRIES: i64 = 5;
+/// How many codes one person may try in [`LINK_TRIES_MS`].
+pub const LINK_TRIES_PER_PERSON: i64 = 5;
+/// See [`LINK_TRIES_PER_PERSON`], in milliseconds.
+pub const LINK_TRIES_MS: i64 = 600_000;
+/// How often a person who is not linked is told so, in milliseconds.
+pub const STRANGER_TOLD_EVERY_MS: i64 = 3_600_000;
 /// The longest grant of an MCP server's provider, in bytes.
 pub const OAUTH_GRANT_MAX_BYTES: usize = 64 * 1024;
 /// The longest description of something approved, in bytes.

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::limits::SALT_BYTES;
 use crate::seal::{EncryptionKey, Sealer, Stored, open_by_text};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
-use crate::{Store, UserId, http_tools, jobs, mcp_servers, oauth_grants, subscriptions};
+use crate::{Store, UserId, channels, http_tools, jobs, mcp_servers, oauth_grants, subscriptions};
 
 /// The key of the check value, and its text.
 const CHECK: (&str, &str) = ("sealing/check", "sandbridge");
@@ -89,7 +89,7 @@ struct Table {
     place: fn(UserId, &str) -> String,
 }
 
-const TABLES: [Table; 5] = [
+const TABLES: [Table; 6] = [
     Table {
         read: "SELECT id, user_id, name, key_sealed AS sealed FROM subscriptions
                WHERE key_sealed IS NOT NULL ORDER BY id",
@@ -120,6 +120,12 @@ const TABLES: [Table; 5] = [
         write: "UPDATE jobs SET secret_sealed = $1 WHERE id = $2",
         place: jobs::place,
     },
+    Table {
+        read: "SELECT id, user_id, name, secrets_sealed AS sealed FROM channel_accounts
+               WHERE secrets_sealed IS NOT NULL ORDER BY id",
+        write: "UPDATE channel_accounts SET secrets_sealed = $1 WHERE id = $2",
+        place: channels::place,
+    },
 ];
 
 impl Store {
@@ -135,7 +141,8 @@ impl Store {
                     OR EXISTS (SELECT 1 FROM mcp_servers WHERE secrets_sealed LIKE 'aes-256-gcm-2:%')
                     OR EXISTS (SELECT 1 FROM oauth_grants WHERE grant_sealed LIKE 'aes-256-gcm-2:%')
                     OR EXISTS (SELECT 1 FROM http_tools WHERE secrets_sealed LIKE 'aes-256-gcm-2:%')
-                    OR EXISTS (SELECT 1 FROM jobs WHERE secret_sealed LIKE 'aes-256-gcm-2:%'))",
+                    OR EXISTS (SELECT 1 FROM jobs WHERE secret_sealed LIKE 'aes-256-gcm-2:%')
+                    OR EXISTS (SELECT 1 FROM channel_accounts WHERE secrets_sealed LIKE 'aes-256-gcm-2:%'))",
         )
         .fetch_one(self.database.latest())
         .await?;

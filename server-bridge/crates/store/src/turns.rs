@@ -8,8 +8,9 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
+use crate::messages::{NewMessage, append_to};
 use crate::sql::{On, Scope, Transaction, query, query_as, query_scalar};
-use crate::{ChatId, ItemId, MessageId, Store, TurnId, TurnStatus, TurnUsage, UserId};
+use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
 /// The turns `t` of a conversation: those of the chat `$1` up to and including `$2`. Hidden turns are left out here.
 macro_rules! live_turns {
@@ -72,6 +73,46 @@ impl Store {
         self.queue(user, chat, Some(said), message, item_json, Some(root)).await
     }
 
+    /// Adds the message that shows an answer, and queues its turn: both or nothing, so that no message waits for a turn that is not
+    /// there.
+    ///
+    /// # Errors
+    /// As above, and as for [`Store::append_message`].
+    pub async fn queue_shown_turn(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        said: MessageId,
+        document_json: &str,
+        item_json: &str,
+    ) -> Result<(Message, TurnId)> {
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let (role, document_json) = (MessageRole::Assistant, Some(document_json));
+        let new = NewMessage { user, chat, turn: None, role, text: "", document_json };
+        let message = append_to(&mut transaction, now_ms, new).await?;
+        let turn =
+            queue_in(&mut transaction, chat, Some(said), (message.id, item_json), None, now_ms).await?;
+        transaction.commit().await?;
+        Ok((message, turn))
+    }
+
+    /// The message that shows the answer to a message of a user.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn answer_to(&self, user: UserId, said: MessageId) -> Result<Option<MessageId>> {
+        let shown: Option<Option<MessageId>> = query_scalar(
+            "SELECT t.message_id FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.said_id = $1 AND c.user_id = $2",
+        )
+        .bind(said)
+        .bind(user)
+        .fetch_optional(self.database.reader())
+        .await?;
+        Ok(shown.flatten())
+    }
+
     async fn queue(
         &self,
         user: UserId,
@@ -84,29 +125,8 @@ impl Store {
         self.chat(user, chat).await?;
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::User(user)).await?;
-        let turn: TurnId = query_scalar(
-            "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms, root_turn_id)
-             VALUES ($1, $2, $3, 'queued', $4, $5) RETURNING id",
-        )
-        .bind(chat)
-        .bind(message)
-        .bind(said)
-        .bind(self.now_ms())
-        .bind(root)
-        .fetch_one(&mut transaction)
-        .await?;
-        query("UPDATE messages SET turn_id = $1 WHERE id IN ($2, $3) AND chat_id = $4")
-            .bind(turn)
-            .bind(message)
-            .bind(said)
-            .bind(chat)
-            .execute(&mut transaction)
-            .await?;
-        query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
-            .bind(turn)
-            .bind(item_json)
-            .execute(&mut transaction)
-            .await?;
+        let now_ms = self.now_ms();
+        let turn = queue_in(&mut transaction, chat, said, (message, item_json), root, now_ms).await?;
         transaction.commit().await?;
         Ok(turn)
     }
@@ -287,6 +307,41 @@ impl Store {
             .await?;
         if moved.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
+}
+
+/// Queues a turn as a part of a change.
+async fn queue_in(
+    transaction: &mut Transaction,
+    chat: &ChatId,
+    said: Option<MessageId>,
+    (message, item_json): (MessageId, &str),
+    root: Option<TurnId>,
+    now_ms: i64,
+) -> Result<TurnId> {
+    let turn: TurnId = query_scalar(
+        "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms, root_turn_id)
+         VALUES ($1, $2, $3, 'queued', $4, $5) RETURNING id",
+    )
+    .bind(chat)
+    .bind(message)
+    .bind(said)
+    .bind(now_ms)
+    .bind(root)
+    .fetch_one(&mut *transaction)
+    .await?;
+    query("UPDATE messages SET turn_id = $1 WHERE id IN ($2, $3) AND chat_id = $4")
+        .bind(turn)
+        .bind(message)
+        .bind(said)
+        .bind(chat)
+        .execute(&mut *transaction)
+        .await?;
+    query("INSERT INTO turn_items (turn_id, item_json) VALUES ($1, $2)")
+        .bind(turn)
+        .bind(item_json)
+        .execute(&mut *transaction)
+        .await?;
+    Ok(turn)
 }
 
 /// Adds an item: one statement, alone or within a change.

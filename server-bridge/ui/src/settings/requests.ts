@@ -5,7 +5,7 @@ import { asItIs } from "../api/client";
 import { keepSession } from "../api/session";
 import { AUDIT_PAGE_COUNT, CONTAINER_TIMEOUT_MS, HOOK_TRIAL_TIMEOUT_MS, HTTP_TRY_TIMEOUT_MS, MCP_CHECK_TIMEOUT_MS, MCP_LOGIN_TIMEOUT_MS, MODEL_LIST_TIMEOUT_MS, MODEL_TEST_TIMEOUT_MS, PLUGIN_TIMEOUT_MS } from "../limits";
 import { useActions } from "../state/context";
-import type { AutomationPut, CollectionDraft, HttpToolImport, KeyScope, McpServerEntry, MemorySettings, NewMemory, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
+import type { AutomationPut, ChannelPut, CollectionDraft, HttpToolImport, KeyScope, McpServerEntry, MemorySettings, NewMemory, NewPlugin, Preferences, ProviderDocument, RuleEffect, ServerSettingsChange, SubscriptionDocument, Tier } from "./types";
 
 export interface AuditFilter {
   user: string;
@@ -158,6 +158,15 @@ export function createRequests(client: ApiClient) {
     startAutomation: (name: string, run: number | null) =>
       taken(client.POST("/api/v1/automations/{name}/runs", { ...named(name), body: { run } })),
     automationRuns: (name: string) => taken(client.GET("/api/v1/automations/{name}/runs", named(name))),
+
+    channels: () => taken(client.GET("/api/v1/channels")),
+    /** Makes an account on a messenger, or changes the one with this name. */
+    putChannel: async (name: string, put: ChannelPut) => void (await client.PUT("/api/v1/channels/{name}", { ...named(name), body: put })),
+    removeChannel: async (name: string) => void (await client.DELETE("/api/v1/channels/{name}", named(name))),
+    testChannel: (name: string) => taken(client.POST("/api/v1/channels/{name}/test", named(name))),
+    /** A code that links the user: it is shown once. */
+    linkChannel: (name: string) => taken(client.POST("/api/v1/channels/{name}/link", named(name))),
+    removeChannelLink: async (id: number) => void (await client.DELETE("/api/v1/channel-links/{id}", numbered(id))),
 
     memories: () => taken(client.GET("/api/v1/memories")),
     memory: (id: number) => taken(client.GET("/api/v1/memories/{id}", numbered(id))),

@@ -11,6 +11,7 @@ import {
   KeyRound,
   LibraryBig,
   type LucideIcon,
+  MessagesSquare,
   NotebookPen,
   Palette,
   Plug,
@@ -38,6 +39,7 @@ export interface Section {
     | "http"
     | "plugins"
     | "automations"
+    | "channels"
     | "knowledge"
     | "memory"
     | "usage"
@@ -66,6 +68,7 @@ export const SECTIONS: Section[] = [
   { id: "http", icon: ArrowLeftRight, group: "work", View: lazy(() => import("./http/HttpTools")) },
   { id: "plugins", icon: Blocks, group: "work", View: lazy(() => import("./plugins/Plugins")) },
   { id: "automations", icon: CalendarClock, group: "work", View: lazy(() => import("./automations/Automations")) },
+  { id: "channels", icon: MessagesSquare, group: "work", View: lazy(() => import("./channels/Channels")) },
   { id: "knowledge", icon: LibraryBig, group: "work", View: lazy(() => import("./knowledge/Knowledge")) },
   { id: "memory", icon: NotebookPen, group: "work", View: lazy(() => import("./Memories")) },
   { id: "usage", icon: ChartColumn, group: "work", View: lazy(() => import("./Usage")) },

@@ -67,6 +67,14 @@ export type AutomationPut = Schemas["AutomationPut"];
 export type AutomationSaved = Schemas["AutomationSaved"];
 export type AutomationRun = Schemas["AutomationRun"];
 
+/** An account on a messenger. */
+export type Channel = Schemas["ChannelView"];
+export type ChannelKind = Schemas["ChannelKind"];
+export type ChannelPut = Schemas["ChannelPut"];
+export type ChannelLink = Schemas["ChannelLinkView"];
+export type ChannelCode = Schemas["ChannelCode"];
+export type ChannelTested = Schemas["ChannelTested"];
+
 export const TIERS = ["vanguard", "balance", "swift"] as const;
 export type Tier = (typeof TIERS)[number];
 

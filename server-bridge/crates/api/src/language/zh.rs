@@ -1,7 +1,7 @@
-//! Simplified Chinese. One term for each thing: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner (a model's stays token),
-//! 审批 approval, 沙箱 sandbox, 工作区 workspace.
+//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace.
 
 mod automations;
+mod channels;
 mod extensions;
 mod http_tools;
 mod knowledge;
@@ -12,7 +12,7 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 8] = [
+pub(super) const TABLES: [&[Row]; 9] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -20,6 +20,7 @@ pub(super) const TABLES: [&[Row]; 8] = [
     mcp::TABLE,
     http_tools::TABLE,
     automations::TABLE,
+    channels::TABLE,
     knowledge::TABLE,
 ];
 

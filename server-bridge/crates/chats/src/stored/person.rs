@@ -10,6 +10,7 @@ use store::MessageId;
 use super::{Stored, asked};
 use crate::Error;
 use crate::house::House;
+use crate::limits::CHANNEL_PATIENCE;
 use crate::rule_book::{Found, Judged, Scope, WorkspaceRules, of_workspace};
 use agent::approval::{Mode, Ruling};
 use agent::ask::{Ask, Asking};
@@ -83,6 +84,11 @@ impl Permissions for Stored {
 
     fn ask(&self, message: MessageId, ask: Ask) -> Asked<'_, Asking> {
         asked(async move {
+            let patience = match self.service.store.is_channel_chat(&self.root).await? {
+                true => ask.patience.max(CHANNEL_PATIENCE),
+                false => ask.patience,
+            };
+            let ask = Ask { patience, ..ask };
             let patience_ms = i64::try_from(ask.patience.as_millis()).unwrap_or(i64::MAX);
             self.service.store.put_ask(self.user.id, message, ask.kind.as_str(), patience_ms).await?;
             Ok(self.service.asks.wait(self.user.id, message, ask))

@@ -45,11 +45,8 @@ pub(crate) async fn post(
     let content = std::iter::once(Content::Text(text.to_owned())).chain(images).collect();
     let item = history::to_json(&Message::User(content));
     let document = to_json(&reply(TurnStatus::Queued));
-    let role = MessageRole::Assistant;
-    let shown = house.store.append_message(user.id, chat, role, "", Some(&document)).await?;
-    // Its message is there, and would wait forever without it.
-    let queued = house.store.queue_turn(user.id, chat, Some(said), shown.id, &item);
-    let turn = store::patiently(queued).await?;
+    // As one change: a server that dies here has either posted nothing, or a turn that the next one begins.
+    let (shown, turn) = house.store.queue_shown_turn(user.id, chat, said, &document, &item).await?;
     house.tell(user.id, ChatEvent::Message(shown.clone()));
     place.fill(Waiting { turn, message: shown.id });
     work(house, user, chat);

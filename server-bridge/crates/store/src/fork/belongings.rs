@@ -60,6 +60,13 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },
     Belonging { table: "job_runs", fate: Fate::Stays("with the automations") },
+    Belonging {
+        table: "channel_chats",
+        fate: Fate::Stays("a messenger's conversation goes on with the original"),
+    },
+    Belonging { table: "channel_inbox", fate: Fate::Stays("it was posted once, to the original") },
+    Belonging { table: "channel_answers", fate: Fate::Stays("the original's answer is sent") },
+    Belonging { table: "channel_outbox", fate: Fate::Stays("it was sent once") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },

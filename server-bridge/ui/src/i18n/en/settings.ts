@@ -1,4 +1,5 @@
 import { automations } from "./automations";
+import { channels } from "./channels";
 import { hooks } from "./hooks";
 import { httpTools } from "./httpTools";
 import { knowledge } from "./knowledge";
@@ -33,6 +34,7 @@ export const settings = {
     http: "HTTP tools",
     plugins: "Plugins",
     automations: "Automations",
+    channels: "Channels",
     knowledge: "Knowledge",
     memory: "Memory",
     usage: "Usage and cost",
@@ -55,6 +57,7 @@ export const settings = {
     http: "Requests that your agents can send to services, described without code.",
     plugins: "Skills, roles, slash commands, hooks and MCP servers that are installed together.",
     automations: "Messages that a schedule or a webhook posts to a chat.",
+    channels: "Accounts on messengers, through which you reach your chats.",
     knowledge: "Documents that your agents search and cite.",
     memory: "What agents remember about you from chat to chat.",
     usage: "Tokens and cost of your models. A day begins at midnight UTC.",
@@ -353,6 +356,7 @@ export const settings = {
   http: httpTools,
   plugins,
   automations,
+  channels,
   knowledge,
   memory,
   usage: {

@@ -1,5 +1,6 @@
 import type { Room } from "../words";
 import { automations } from "./automations";
+import { channels } from "./channels";
 import { hooks } from "./hooks";
 import { httpTools } from "./httpTools";
 import { knowledge } from "./knowledge";
@@ -34,6 +35,7 @@ export const settings: Room<"settings"> = {
     http: "HTTP 工具",
     plugins: "插件",
     automations: "自动任务",
+    channels: "渠道",
     knowledge: "知识库",
     memory: "记忆",
     usage: "用量与费用",
@@ -56,6 +58,7 @@ export const settings: Room<"settings"> = {
     http: "智能体可以向服务发送的请求，无需编写代码。",
     plugins: "打包安装的技能、角色、斜杠命令、钩子和 MCP 服务器。",
     automations: "按时间或由 webhook 自动发送到会话的消息。",
+    channels: "即时通讯平台上的账号，可由此进入你的会话。",
     knowledge: "智能体可以查阅并引用的文档。",
     memory: "智能体跨会话记住的、关于你的信息。",
     usage: "你的模型的 token 用量和费用。日期按 UTC 计算。",
@@ -354,6 +357,7 @@ export const settings: Room<"settings"> = {
   http: httpTools,
   plugins,
   automations,
+  channels,
   knowledge,
   memory,
   usage: {

@@ -1,0 +1,81 @@
+//! Channels.
+
+use super::Row;
+
+/// The rows.
+pub(super) const TABLE: &[Row] = &[
+    // What a person reads on a messenger.
+    (
+        "You are linked. What you write here goes to your own chat; /help shows what works.",
+        "绑定成功。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
+    ),
+    ("This works in groups only.", "此命令只能在群里使用。"),
+    ("Only the owner of this account switches groups on and off.", "只有此账号的所有者可以开启或关闭群。"),
+    (
+        "This group is on: I answer members who are linked and mention me, each in their own chat. All members read the answers.",
+        "本群已开启：我会回复已绑定且提及我的成员，各自使用自己的会话。所有成员都能看到回复。",
+    ),
+    ("This group is off.", "本群已关闭。"),
+    ("Write /group on or /group off.", "请发送 /group on 或 /group off。"),
+    ("Name the file after it, as in /send report.pdf", "请在后面写上文件名，例如 /send report.pdf"),
+    ("The file was not sent: {}", "文件未能发送：{0*}"),
+    ("this messenger takes no files", "此平台不支持发送文件"),
+    ("its machine does not answer in time", "其所在机器未及时响应"),
+    ("{} has more than {} MiB, the most that can be sent", "{0} 超过 {1} MiB 的发送上限"),
+    ("/send FILE  send a file of this chat's workspace here", "/send FILE  把此会话工作区中的文件发到这里"),
+    ("/group on  answer in this group; /group off ends that", "/group on  在本群回复；/group off 结束"),
+    ("… The rest is on the page: {}", "…… 其余内容见页面：{0}"),
+    ("… The rest is on the server's page, in this chat.", "…… 其余内容见服务器页面中的此会话。"),
+    ("The command ended without output.", "命令已结束，没有输出。"),
+    ("The command ended with exit code {}.", "命令以退出码 {0} 结束。"),
+    ("The command was ended by signal {}.", "命令被信号 {0} 终止。"),
+    ("The command ended: {}.", "命令已结束：{0*}。"),
+    ("The answer was stopped.", "回答已停止。"),
+    ("The answer is empty.", "回答为空。"),
+    // Questions.
+    ("The agent asks:", "智能体提问："),
+    ("Choose an answer, or write your own.", "请选择一个答案，或自行填写。"),
+    ("{} needs your approval:", "{0} 需要你的批准："),
+    ("Allow", "允许"),
+    ("Allow from now on", "以后都允许"),
+    ("From now on", "以后"),
+    ("Deny", "拒绝"),
+    ("Answered", "已回答"),
+    ("Answer with a number:", "请回复数字："),
+    (
+        "This is too long to be shown here: answer it on the page.",
+        "内容过长，无法在这里显示：请在页面上回答。",
+    ),
+    (
+        "This question was answered already, or no longer waits for an answer.",
+        "此问题已被回答，或不再等待回答。",
+    ),
+    ("This question no longer waits for an answer.", "此问题不再等待回答。"),
+    ("This question is for somebody else.", "此问题不是问你的。"),
+    ("This was answered elsewhere.", "已在别处回答。"),
+    (
+        "This was denied: elsewhere, or because nobody answered in time.",
+        "已拒绝：在别处被拒绝，或无人及时回答。",
+    ),
+    ("sends a message to you", "向你发送一条消息"),
+    // The settings.
+    (
+        "only an administrator's account can be shared with every user; make it your own one",
+        "只有管理员的账号可以共享给所有用户；请设为你自己的账号",
+    ),
+    ("there is no messenger {}; choose one of {}", "没有平台 {0}；请从以下选择：{1}"),
+    ("{} has no value {}; it has {}", "{0} 没有配置项 {1}；可用的有 {2}"),
+    ("the value {} is too long, or has control characters", "配置项 {0} 过长，或含有控制字符"),
+    ("{} needs the value {}", "{0} 需要配置项 {1}"),
+    (
+        "the list of people has {} ids of the messenger at most, none of them empty",
+        "人员列表最多 {0} 个平台用户 ID，且不能为空",
+    ),
+    ("you have no channel {} of your own", "你自己没有渠道 {0}"),
+    ("there is no link {} of yours", "你没有绑定 {0}"),
+    ("there is no channel at this address", "此地址没有渠道"),
+    ("the platform does not answer in time", "平台未及时响应"),
+    ("the platform does not answer: {}", "平台没有响应：{0*}"),
+    ("the platform cannot be reached: {}", "无法连接平台：{0*}"),
+    ("the platform refuses the account: {}", "平台拒绝此账号：{0*}"),
+];

@@ -1,0 +1,106 @@
+//! Complete answers as messages for the messenger.
+
+use platforms::{Outgoing, Platform, Styled};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use store::{ChannelAnswer, ChatId, MessageRole, NewOutgoing, UserId, hex};
+
+use crate::error::Result;
+use crate::house::Live;
+use crate::house::{Inner, to_json};
+use crate::limits::PARTS_MAX;
+use crate::outgoing::Payload;
+use crate::words;
+
+/// Where something is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) conversation: String,
+    pub(crate) is_group: bool,
+    /// What the messenger needs for an answer, as JSON.
+    pub(crate) reply_json: String,
+    pub(crate) user: Option<UserId>,
+}
+
+impl Target {
+    /// A conversation to which nothing is answered.
+    pub(crate) fn unasked(conversation: &str, is_group: bool, user: Option<UserId>) -> Self {
+        let reply_json = Value::Null.to_string();
+        Self { conversation: conversation.to_owned(), is_group, reply_json, user }
+    }
+
+    /// The rows of messages: they belong to `source`, and each has a key of its own.
+    pub(crate) fn rows(&self, account: i64, source: &str, payloads: Vec<Payload>) -> Vec<NewOutgoing> {
+        let row = |(part, payload): (usize, Payload)| NewOutgoing {
+            conversation: self.conversation.clone(),
+            is_group: self.is_group,
+            reply_json: self.reply_json.clone(),
+            user: self.user,
+            source: source.to_owned(),
+            part: i64::try_from(part).unwrap_or(i64::MAX),
+            send_key: hex(&Sha256::digest(format!("channel/{account}/{source}/{part}"))),
+            payload_json: to_json(&payload),
+            ..NewOutgoing::default()
+        };
+        payloads.into_iter().enumerate().map(row).collect()
+    }
+}
+
+/// A message as a payload.
+pub(crate) fn message(message: Outgoing) -> Payload {
+    Payload::Message { message, text: String::new() }
+}
+
+/// A text as messages, at most as many as the messenger takes for one answer; `rest` is said instead of what is too much.
+pub(crate) fn parts(platform: &dyn Platform, text: &Styled, rest: &str) -> Vec<Payload> {
+    let replies_max = platform.caps().replies_max.and_then(|most| usize::try_from(most).ok());
+    let most = replies_max.unwrap_or(PARTS_MAX).clamp(1, PARTS_MAX);
+    let mut rendered = platform.render(text, &[]);
+    if rendered.len() > most {
+        rendered.truncate(most - 1);
+        rendered.extend(platform.render(&Styled::markdown(rest), &[]).into_iter().take(1));
+    }
+    rendered.into_iter().map(message).collect()
+}
+
+impl Inner {
+    /// Puts an answer that is complete into the outbox.
+    pub(crate) async fn complete(&self, live: &Live, answer: &ChannelAnswer) -> Result<()> {
+        let language = self.chats.language(answer.user);
+        let shown = match self.store.message(answer.user, answer.message).await {
+            Ok(shown) => shown,
+            // Its chat was deleted meanwhile.
+            Err(store::Error::NotFound { .. }) => return Ok(self.store.complete_answer(answer, &[]).await?),
+            Err(error) => return Err(error.into()),
+        };
+        let text = match shown.role {
+            MessageRole::Exec => Styled::markdown(&words::of_command(&shown, language)),
+            MessageRole::Assistant => {
+                let messages = self.store.turn_messages(answer.user, shown.id).await?;
+                Styled::markdown(&words::of_turn(&messages, answer.error.as_deref(), language))
+            }
+            MessageRole::Notice | MessageRole::User => Styled::plain(&shown.text),
+        };
+        let target = Target {
+            conversation: answer.conversation.clone(),
+            is_group: answer.is_group,
+            reply_json: answer.reply_json.clone(),
+            user: Some(answer.user),
+        };
+        let rest = self.rest(answer.user, &shown.chat);
+        let payloads = parts(&*live.platform, &text, &rest);
+        let rows = target.rows(live.account.id, &format!("answer/{}", answer.inbox_id), payloads);
+        self.store.complete_answer(answer, &rows).await?;
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// What is said instead of the rest of a long answer.
+    pub(crate) fn rest(&self, user: UserId, chat: &ChatId) -> String {
+        let text = match &self.around.public_url {
+            Some(base) => format!("… The rest is on the page: {base}/#/chats/{chat}"),
+            None => "… The rest is on the server's page, in this chat.".to_owned(),
+        };
+        self.chats.language(user).translated(&text).into_owned()
+    }
+}

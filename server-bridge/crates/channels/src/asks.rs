@@ -1,0 +1,372 @@
+//! Questions in chats: as buttons, or as numbers where a messenger has no buttons; and the answers to them.
+//!
+//! ```text
+//!   a card asks ─▶ a message with tokens (their hashes on record) ─▶ pressed: by the one who was asked, once, in time ─▶ answered
+//!        └─▶ answered elsewhere, given up, or the server died ────────────────────────────────────▶ the message says so
+//! ```
+//! The answer is recorded, with its audit entry, where every surface's answers are. Silence denies.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use agent::approval::Answer;
+use agent::ask::Reply;
+use api::document::{AgentDocument, ToolData};
+use api::language::Language;
+use api::words::ToolStatus;
+use chats::{ChatEvent, Surface};
+use platforms::event::{Message, Press as Pressed};
+use platforms::{Button, Styled};
+use sha2::{Digest as _, Sha256};
+use store::{ChannelAnswer, MessageRole, NewPress, OpenAsk, User, UserId, hex};
+use tokio::time::timeout;
+
+use crate::answers::{Target, message};
+use crate::error::Result;
+use crate::house::Inner;
+use crate::house::Live;
+use crate::incoming::{Handled, Incoming};
+use crate::limits::{ASK_PATIENCE_MS, OPEN_ASKS, PARTS_MAX};
+use crate::outgoing::Payload;
+
+/// How long the messenger may take to show what became of a press.
+const PRESS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a person reads whose press has no effect.
+const NO_LONGER: &str = "This question was answered already, or no longer waits for an answer.";
+
+/// A question as a card shows it.
+struct Question {
+    /// What it is about.
+    title: String,
+    /// Everything that the user is asked to allow, or the question.
+    detail: String,
+    /// The answers to choose from.
+    options: Vec<(String, Reply)>,
+}
+
+/// The question that a message asks now; `None` if it asks none.
+fn question(message: &store::Message, language: Language) -> Option<Question> {
+    let say = |text: &str| language.translated(text).into_owned();
+    let json = message.document_json.as_deref().filter(|_| message.role == MessageRole::Assistant)?;
+    let AgentDocument::Tool { tool, status: ToolStatus::Asking, detail, approval, data, .. } =
+        serde_json::from_str(json).ok()?
+    else {
+        return None;
+    };
+    if let Some(ToolData::Question { options }) = data {
+        let options = options.into_iter().map(|option| (option.clone(), Reply::Words(Some(option))));
+        return Some(Question {
+            title: say("The agent asks:"),
+            detail: format!("{detail}\n\n{}", say("Choose an answer, or write your own.")),
+            options: options.collect(),
+        });
+    }
+    let always = approval.and_then(|approval| approval.always).filter(|_| data != Some(ToolData::Once));
+    let mut options = vec![(say("Allow"), Reply::Approval(Answer::Allow))];
+    let mut detail = detail;
+    if let Some(always) = always {
+        options.push((say("Allow from now on"), Reply::Approval(Answer::AllowForGood)));
+        detail.push_str(&format!("\n\n{}: {always}", say("From now on")));
+    }
+    options.push((say("Deny"), Reply::Approval(Answer::Deny)));
+    Some(Question { title: say(&format!("{tool} needs your approval:")), detail, options })
+}
+
+impl Inner {
+    /// Listens to the chats for questions.
+    pub(crate) fn listen(self: &Arc<Self>) {
+        let weak = Arc::downgrade(self);
+        let subscription = self.chats.bus().subscribe(Arc::new(move |user, event| {
+            let Some(inner) = weak.upgrade() else { return };
+            let ChatEvent::Message(message) = event else { return };
+            if !inner.has_any.load(Ordering::Relaxed) {
+                return;
+            }
+            let is_of = |word: &str| message.document_json.as_deref().is_some_and(|json| json.contains(word));
+            match message.role {
+                MessageRole::Assistant => {
+                    if inner.changes.push((user, message.id), is_of("\"status\":\"asking\"")) {
+                        inner.wake.notify_one();
+                    }
+                }
+                // Its end, and what it answers, are on record together.
+                MessageRole::Exec => inner.wake.notify_one(),
+                MessageRole::User | MessageRole::Notice => {}
+            }
+        }));
+        *self.lock_subscription() = Some(subscription);
+    }
+
+    /// Sends new questions, and settles those that no longer wait.
+    pub(crate) async fn look_at_changes(&self) -> Result<()> {
+        while let Some((user, id)) = self.changes.pop() {
+            let shown = match self.store.message(user, id).await {
+                Ok(shown) => shown,
+                Err(store::Error::NotFound { .. }) => continue,
+                Err(error) => {
+                    self.changes.push((user, id), true);
+                    return Err(error.into());
+                }
+            };
+            match question(&shown, self.chats.language(user)) {
+                Some(question) => self.ask(user, &shown, &question).await?,
+                None => {
+                    self.settle(&shown).await?;
+                    self.changes.note_asked(id, false);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Settles all questions of an earlier server: its turns have ended with it.
+    pub(crate) async fn settle_all(&self) -> Result<()> {
+        for ask in self.store.open_asks(OPEN_ASKS).await? {
+            let text = "This question no longer waits for an answer.";
+            if self.store.use_presses(ask.outbox_id).await? {
+                self.show_outcome(&ask, text).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a question to where its turn's answer goes.
+    async fn ask(&self, user: UserId, shown: &store::Message, question: &Question) -> Result<()> {
+        for answer in self.store.answers_of_turn(user, shown.id).await? {
+            if let Some(live) = self.usable(answer.account_id) {
+                self.ask_there(&live, &answer, shown, question).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask_there(
+        &self,
+        live: &Live,
+        answer: &ChannelAnswer,
+        shown: &store::Message,
+        question: &Question,
+    ) -> Result<()> {
+        self.changes.note_asked(shown.id, true);
+        let (platform, language) = (&live.platform, self.chats.language(answer.user));
+        let expires_at_ms = self.store.now_ms() + ASK_PATIENCE_MS;
+        let (mut buttons, mut presses) = (Vec::new(), Vec::new());
+        for (place, (label, reply)) in (1..).zip(&question.options) {
+            let token = hex(&rand::random::<[u8; 16]>());
+            presses.push(NewPress {
+                token_sha256: hex(&Sha256::digest(&token)),
+                place,
+                label: label.clone(),
+                reply_json: crate::house::to_json(reply),
+                expires_at_ms,
+            });
+            buttons.push(Button { label: label.clone(), token });
+        }
+        let mut text = format!("{}\n{}", question.title, question.detail);
+        if !platform.caps().buttons {
+            buttons.clear();
+            text.push_str(&format!("\n\n{}", language.translated("Answer with a number:")));
+            for press in &presses {
+                text.push_str(&format!("\n{} {}", press.place, press.label));
+            }
+        }
+        let mut rendered = platform.render(&Styled::plain(&text), &buttons);
+        if rendered.len() > PARTS_MAX {
+            // What is not read in full is not allowed by a button.
+            let say = language.translated("This is too long to be shown here: answer it on the page.");
+            text = format!("{}\n{say}\n{}", question.title, self.rest(answer.user, &shown.chat));
+            rendered = platform.render(&Styled::plain(&text), &[]);
+            presses.clear();
+        }
+        if rendered.len() > 1 {
+            text.clone_from(&question.title);
+        }
+        let target = Target {
+            conversation: answer.conversation.clone(),
+            is_group: answer.is_group,
+            reply_json: answer.reply_json.clone(),
+            user: Some(answer.user),
+        };
+        let asked = Sha256::digest(shown.document_json.as_deref().unwrap_or_default());
+        let source = format!("ask/{}/{}/{}", answer.inbox_id, shown.id, hex(&asked[..8]));
+        let payloads = rendered.into_iter().map(message).collect();
+        let mut rows = target.rows(live.account.id, &source, payloads);
+        if let Some(last) = rows.last_mut() {
+            if let Ok(Payload::Message { message, .. }) = serde_json::from_str(&last.payload_json) {
+                last.payload_json = crate::house::to_json(&Payload::Message { message, text });
+            }
+            last.ask = Some(shown.id);
+            last.presses = presses;
+        }
+        self.store.add_outgoing(live.account.id, live.account.user, &rows).await?;
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Shows that a question was answered elsewhere, or no longer waits.
+    async fn settle(&self, shown: &store::Message) -> Result<()> {
+        for ask in self.store.asks_of(shown.id).await? {
+            if !self.store.use_presses(ask.outbox_id).await? {
+                continue;
+            }
+            let json = shown.document_json.as_deref().unwrap_or_default();
+            let status = match serde_json::from_str(json) {
+                Ok(AgentDocument::Tool { status, .. }) => status,
+                _ => ToolStatus::default(),
+            };
+            let text = match status {
+                ToolStatus::Running | ToolStatus::Done => "This was answered elsewhere.",
+                ToolStatus::Denied => "This was denied: elsewhere, or because nobody answered in time.",
+                _ => "This question no longer waits for an answer.",
+            };
+            self.show_outcome(&ask, text).await?;
+        }
+        Ok(())
+    }
+
+    /// Shows what became of a question: in its message, or as a message of its own where messages cannot be changed.
+    async fn show_outcome(&self, ask: &OpenAsk, outcome: &str) -> Result<()> {
+        let Some(live) = self.usable(ask.account_id) else { return Ok(()) };
+        let language = ask.user.map_or(Language::English, |user| self.chats.language(user));
+        let outcome = language.translated(outcome).into_owned();
+        let is_edit = live.platform.caps().edits;
+        let before = self.store.outgoing(ask.outbox_id).await?;
+        let before = before.and_then(|row| serde_json::from_str(&row.payload_json).ok());
+        let text = match before {
+            Some(Payload::Message { text, .. }) if is_edit => format!("{text}\n\n→ {outcome}"),
+            _ => outcome,
+        };
+        let rendered = live.platform.render(&Styled::plain(&text), &[]);
+        let payloads = rendered.into_iter().take(1).map(message).collect();
+        let target = Target::unasked(&ask.conversation, ask.is_group, ask.user);
+        let mut rows = target.rows(ask.account_id, &format!("outcome/{}", ask.outbox_id), payloads);
+        for row in &mut rows {
+            row.edit_of = is_edit.then_some(ask.outbox_id);
+        }
+        self.store.add_outgoing(ask.account_id, live.account.user, &rows).await?;
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Takes a press on a button.
+    pub(crate) async fn pressed(&self, incoming: &Incoming<'_>, pressed: &Pressed) -> Result<Handled> {
+        let Incoming { live, event, .. } = incoming;
+        let user = self.linked(incoming).await?;
+        let text = self.press(incoming, user.as_ref(), pressed).await?;
+        let language = user.map_or(Language::English, |user| self.chats.language(user.id));
+        let text = language.translated(&text);
+        let answering = live.platform.answer_press(&pressed.handle, &text);
+        if !matches!(timeout(PRESS_TIMEOUT, answering).await, Ok(Ok(()))) {
+            tracing::debug!(event = event.id, "what became of a press could not be shown");
+        }
+        Ok(Handled::silent())
+    }
+
+    /// What becomes of a press, as its presser reads it.
+    async fn press(&self, incoming: &Incoming<'_>, user: Option<&User>, pressed: &Pressed) -> Result<String> {
+        let Incoming { live, event, .. } = incoming;
+        let known = self.store.channel_press(&hex(&Sha256::digest(&pressed.token))).await?;
+        let is_there = |press: &store::Press| {
+            press.account_id == live.account.id
+                && press.conversation == event.conversation.id
+                && press.platform_id.as_ref().is_none_or(|id| *id == pressed.message)
+        };
+        let Some(press) = known.filter(is_there) else { return Ok(NO_LONGER.to_owned()) };
+        let Some(user) = user.filter(|user| press.user == Some(user.id)) else {
+            return Ok("This question is for somebody else.".to_owned());
+        };
+        if press.used_at_ms.is_some() || press.expires_at_ms <= self.store.now_ms() {
+            return Ok(NO_LONGER.to_owned());
+        }
+        let Ok(reply) = serde_json::from_str(&press.reply_json) else { return Ok(NO_LONGER.to_owned()) };
+        let ask = OpenAsk {
+            outbox_id: press.outbox_id,
+            account_id: press.account_id,
+            conversation: press.conversation,
+            is_group: event.conversation.is_group,
+            user: press.user,
+            ask: press.ask,
+        };
+        self.take(live, user, &ask, reply, &press.label).await
+    }
+
+    /// The answer to an open question that a message is: a number where there are no buttons, or words for a question that wants them.
+    pub(crate) async fn answered(
+        &self,
+        incoming: &Incoming<'_>,
+        user: &User,
+        message: &Message,
+    ) -> Result<Option<Handled>> {
+        let Incoming { live, event, .. } = incoming;
+        let text = message.text.trim();
+        if text.is_empty() || text.starts_with(['!', '/']) {
+            return Ok(None);
+        }
+        let open = self.store.open_ask(live.account.id, &event.conversation.id, user.id).await?;
+        let Some((open, asking)) = open.and_then(|open| open.ask.map(|asking| (open, asking))) else {
+            return Ok(None);
+        };
+        let shown = self.store.message(user.id, asking).await?;
+        let Some(question) = question(&shown, self.chats.language(user.id)) else { return Ok(None) };
+        let number: Option<i64> = text.trim_end_matches('.').parse().ok();
+        if let Some(number) = number.filter(|_| !live.platform.caps().buttons)
+            && let Some(press) = self.store.numbered_press(open.outbox_id, number).await?
+            && let Ok(reply) = serde_json::from_str(&press.reply_json)
+        {
+            return self.taken(incoming, user, &open, reply, &press.label).await.map(Some);
+        }
+        let wants_words = question.options.iter().all(|(_, reply)| matches!(reply, Reply::Words(_)));
+        if wants_words {
+            let reply = Reply::Words(Some(text.to_owned()));
+            return self.taken(incoming, user, &open, reply, "Answered").await.map(Some);
+        }
+        Ok(None)
+    }
+
+    async fn taken(
+        &self,
+        incoming: &Incoming<'_>,
+        user: &User,
+        open: &OpenAsk,
+        reply: Reply,
+        label: &str,
+    ) -> Result<Handled> {
+        let text = self.take(incoming.live, user, open, reply, label).await?;
+        // The outcome is shown by itself; what has none is said.
+        let is_shown = text == label;
+        Ok(match is_shown {
+            true => Handled::silent(),
+            false => incoming.say(Some(user), self.chats.language(user.id), &text),
+        })
+    }
+
+    /// Takes the answer to a question, once; returns its label, or why it has no effect.
+    async fn take(
+        &self,
+        live: &Live,
+        user: &User,
+        ask: &OpenAsk,
+        reply: Reply,
+        label: &str,
+    ) -> Result<String> {
+        let Some(asking) = ask.ask else { return Ok(NO_LONGER.to_owned()) };
+        let chat = match self.store.message(user.id, asking).await {
+            Ok(shown) => shown.chat,
+            Err(store::Error::NotFound { .. }) => return Ok(NO_LONGER.to_owned()),
+            Err(error) => return Err(error.into()),
+        };
+        if !self.store.use_presses(ask.outbox_id).await? {
+            return Ok(NO_LONGER.to_owned());
+        }
+        let answered = self.chats.answer(user, &chat, asking, reply, Surface(&live.account.kind)).await;
+        let text = match answered {
+            Ok(()) => label.to_owned(),
+            Err(chats::Error::Store(error)) if !error.is_callers() => return Err(error.into()),
+            Err(error) => error.message(),
+        };
+        self.show_outcome(ask, &text).await?;
+        Ok(text)
+    }
+}

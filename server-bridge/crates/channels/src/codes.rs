@@ -1,0 +1,81 @@
+//! Codes that link a person on a messenger with a user: `SB-ABC-DEFGHJKM`, 40 bits of which are secret.
+
+use sha2::{Digest as _, Sha256};
+use store::hex;
+
+/// The digits of codes: Crockford's base 32, without letters that are taken for digits.
+const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// What each code begins with.
+const MARK: &str = "SB-";
+/// How many digits say whose code it is.
+const PREFIX_DIGITS: usize = 3;
+/// How many digits are secret.
+const SECRET_DIGITS: usize = 8;
+
+/// A code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Code {
+    prefix: String,
+    secret: String,
+}
+
+impl Code {
+    /// A new one.
+    pub(crate) fn random() -> Self {
+        let digits = |count: usize| -> String {
+            (0..count).map(|_| char::from(DIGITS[usize::from(rand::random::<u8>() % 32)])).collect()
+        };
+        Self { prefix: digits(PREFIX_DIGITS), secret: digits(SECRET_DIGITS) }
+    }
+
+    /// The code that a text is, in any case and with spaces around.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let text = text.trim().to_ascii_uppercase();
+        let (prefix, secret) = text.strip_prefix(MARK)?.split_once('-')?;
+        let are_digits = |text: &str| text.bytes().all(|byte| DIGITS.contains(&byte));
+        let is_one = prefix.len() == PREFIX_DIGITS
+            && secret.len() == SECRET_DIGITS
+            && are_digits(prefix)
+            && are_digits(secret);
+        is_one.then(|| Self { prefix: prefix.to_owned(), secret: secret.to_owned() })
+    }
+
+    /// What says whose it is.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// What is stored of it.
+    pub(crate) fn hash(&self) -> String {
+        hex(&Sha256::digest(self.to_string()))
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{MARK}{}-{}", self.prefix, self.secret)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_people_type_it_and_nothing_else_is_one() {
+        let code = Code::random();
+        assert_eq!(Code::of(&format!("  {}\n", code.to_string().to_lowercase())), Some(code.clone()));
+        assert_ne!(code.hash(), Code::random().hash());
+        for other in [
+            "",
+            "SB-",
+            "SB-ABC-DEFGHJK",
+            "SB-ABC-DEFGHJKMN",
+            "SB-ABC-DEFGHJKU",
+            "XB-ABC-DEFGHJKM",
+            "SB-A💥-DEFGHJKM",
+        ] {
+            assert_eq!(Code::of(other), None, "{other}");
+        }
+    }
+}

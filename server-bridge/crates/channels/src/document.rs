@@ -1,0 +1,110 @@
+//! The settings of accounts: the values that a platform needs, and who may write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use platforms::{Kind, Platform};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use store::ChannelAccount;
+
+use crate::error::{Error, Result};
+use crate::limits::{ALLOW_MAX, VALUE_MAX_BYTES};
+
+/// What is stored of an account beside its secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Document {
+    /// The values that are no secrets.
+    #[serde(default)]
+    pub(crate) values: BTreeMap<String, String>,
+    /// The messenger's ids of the people who may write; everyone who is linked if there are none.
+    #[serde(default)]
+    pub(crate) allow: Vec<String>,
+}
+
+impl Document {
+    pub(crate) fn of(account: &ChannelAccount) -> Self {
+        // A later version's document: its values are missing, and the platform says so.
+        serde_json::from_str(&account.document_json).unwrap_or_default()
+    }
+
+    /// True if a person may write at all; links are asked for beside this.
+    pub(crate) fn allows(&self, person: &str) -> bool {
+        self.allow.is_empty() || self.allow.iter().any(|allowed| allowed == person)
+    }
+}
+
+/// The kind of this name.
+pub(crate) fn kind(kinds: &'static [Kind], name: &str) -> Result<&'static Kind> {
+    kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
+        let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+        Error::invalid(format!("there is no messenger {name:?}; choose one of {}", names.join(", ")))
+    })
+}
+
+/// Sorts an account's values into those to show and those to seal, and adds the secrets that it has.
+///
+/// # Errors
+/// [`Error::Refused`] for a value that the kind does not have or that is too long, and for a needed one that is missing.
+pub(crate) fn sorted(
+    kind: &Kind,
+    given: &BTreeMap<String, String>,
+    kept: &BTreeMap<String, String>,
+) -> Result<(BTreeMap<String, String>, BTreeMap<String, String>)> {
+    let (mut shown, mut secret) = (BTreeMap::new(), kept.clone());
+    for (key, value) in given {
+        let Some(setup) = kind.setup.iter().find(|setup| setup.key == key) else {
+            let keys: Vec<&str> = kind.setup.iter().map(|setup| setup.key).collect();
+            return Err(Error::invalid(format!(
+                "{} has no value {key:?}; it has {}",
+                kind.title,
+                keys.join(", ")
+            )));
+        };
+        if value.len() > VALUE_MAX_BYTES || value.chars().any(|c| c.is_control() && c != '\n') {
+            return Err(Error::invalid(format!("the value {key:?} is too long, or has control characters")));
+        }
+        let place = if setup.is_secret { &mut secret } else { &mut shown };
+        match value.trim() {
+            "" => place.remove(key),
+            value => place.insert(key.clone(), value.to_owned()),
+        };
+    }
+    for setup in kind.setup.iter().filter(|setup| setup.default.is_none()) {
+        if !shown.contains_key(setup.key) && !secret.contains_key(setup.key) {
+            return Err(Error::invalid(format!("{} needs the value {:?}", kind.title, setup.key)));
+        }
+    }
+    Ok((shown, secret))
+}
+
+/// Checks a list of people.
+pub(crate) fn check_allow(allow: &[String]) -> Result<()> {
+    let is_bad = |id: &String| id.trim().is_empty() || id.len() > platforms::limits::ID_MAX_BYTES;
+    if allow.len() > ALLOW_MAX || allow.iter().any(is_bad) {
+        return Err(Error::invalid(format!(
+            "the list of people has {ALLOW_MAX} ids of the messenger at most, none of them empty"
+        )));
+    }
+    Ok(())
+}
+
+/// Makes an account's platform.
+///
+/// # Errors
+/// A text for the administrator, which holds no secret.
+pub(crate) fn platform(
+    kind: &Kind,
+    document: &Document,
+    secrets: &BTreeMap<String, String>,
+    reach: &guard::Reach,
+) -> Result<Arc<dyn Platform>, String> {
+    let mut values = Map::new();
+    for setup in kind.setup {
+        let value = document.values.get(setup.key).or_else(|| secrets.get(setup.key)).map(String::as_str);
+        if let Some(value) = value.or(setup.default) {
+            values.insert(setup.key.to_owned(), Value::from(value));
+        }
+    }
+    (kind.make)(&Value::Object(values), reach)
+}

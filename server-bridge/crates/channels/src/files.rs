@@ -1,0 +1,107 @@
+//! Files of messages, which go where the chat's work goes; and files from there, which are sent.
+
+use futures_util::stream;
+use platforms::event::{Media, MediaKind};
+use platforms::{FileOut, Platform};
+use store::{ChatId, Outgoing, User, UserId};
+use tokio::time::timeout;
+
+use crate::answers::{Target, parts};
+use crate::error::Result;
+use crate::house::Inner;
+use crate::house::Live;
+use crate::limits::{MEDIA_MAX, MEDIA_MAX_BYTES, SEND_TIMEOUT};
+
+impl Inner {
+    /// Stores the files of a message; returns their paths, and a sentence for each that could not be stored.
+    pub(crate) async fn store_media(
+        &self,
+        platform: &dyn Platform,
+        (user, chat): (&User, &ChatId),
+        media: &[Media],
+    ) -> (Vec<String>, Vec<String>) {
+        let (mut paths, mut failures) = (Vec::new(), Vec::new());
+        for one in media.iter().take(MEDIA_MAX) {
+            let name = match (one.name.trim(), one.kind) {
+                ("", MediaKind::Image) => "picture",
+                ("", MediaKind::File) => "file",
+                (name, _) => name,
+            };
+            match self.store_one(platform, user, chat, name, one).await {
+                Ok(path) => paths.push(path),
+                Err(why) => {
+                    let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
+                    failures.push(format!("[the file {shown:?} was not stored: {why}]"));
+                }
+            }
+        }
+        if media.len() > MEDIA_MAX {
+            failures.push(format!(
+                "[{} more files were not stored: a message has {MEDIA_MAX} at most]",
+                media.len() - MEDIA_MAX
+            ));
+        }
+        (paths, failures)
+    }
+
+    async fn store_one(
+        &self,
+        platform: &dyn Platform,
+        user: &User,
+        chat: &ChatId,
+        name: &str,
+        media: &Media,
+    ) -> Result<String, String> {
+        if media.bytes.is_some_and(|bytes| bytes > MEDIA_MAX_BYTES) {
+            return Err(format!("it is larger than {} MiB", MEDIA_MAX_BYTES / (1024 * 1024)));
+        }
+        let fetched = timeout(SEND_TIMEOUT, platform.fetch(media, MEDIA_MAX_BYTES)).await;
+        let bytes =
+            fetched.map_err(|_| "it took too long".to_owned())?.map_err(|failure| failure.to_string())?;
+        let size = Some(bytes.len() as u64);
+        let content = stream::iter([Ok::<_, std::convert::Infallible>(bytes)]);
+        let stored = self.chats.attach(user, chat, name, size, content).await;
+        let stored = stored.map_err(|error| error.message())?;
+        Ok(format!("{} on {}", stored.path, stored.place))
+    }
+
+    /// A file of a chat's workspace, to send.
+    pub(crate) async fn file(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        path: &str,
+        most_bytes: u64,
+    ) -> Result<FileOut, String> {
+        if most_bytes == 0 {
+            return Err("this messenger takes no files".to_owned());
+        }
+        let user = self.store.user_by_id(user).await.map_err(|error| error.shown())?;
+        let user = user.ok_or_else(|| "its user is gone".to_owned())?;
+        let read = timeout(SEND_TIMEOUT, self.chats.read_file(&user, chat, path, most_bytes)).await;
+        let read = read.map_err(|_| "its machine does not answer in time".to_owned())?;
+        let bytes = read.map_err(|error| error.message())?;
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        let is_image = matches!(ending.as_str(), "png" | "jpg" | "jpeg" | "gif" | "webp");
+        Ok(FileOut { name: name.to_owned(), bytes, is_image })
+    }
+
+    /// Tells that a file was not sent.
+    pub(crate) async fn tell_no_file(&self, live: &Live, row: &Outgoing, why: &str) -> Result<()> {
+        let target = Target {
+            conversation: row.conversation.clone(),
+            is_group: row.is_group,
+            reply_json: row.reply_json.clone(),
+            user: row.user,
+        };
+        let text = format!("The file was not sent: {why}");
+        let text = match row.user {
+            Some(user) => self.chats.language(user).translated(&text).into_owned(),
+            None => text,
+        };
+        let payloads = parts(&*live.platform, &platforms::Styled::plain(&text), "");
+        let rows = target.rows(live.account.id, &format!("no-file/{}", row.id), payloads);
+        Ok(self.store.add_outgoing(live.account.id, live.account.user, &rows).await?)
+    }
+}

@@ -1,0 +1,185 @@
+//! What all of this crate works on: the accounts that have a task, and the services around them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use api::words::ChannelState;
+use chats::{ChatService, Subscription};
+use guard::Reach;
+use platforms::{Kind, Platform};
+use store::{AuditEntry, ChannelAccount, Store};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::changes::Changes;
+use crate::document::{Document, kind, platform};
+use crate::error::Result;
+use crate::lanes::Lanes;
+
+/// What channels need of the server beside its chats.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The messengers.
+    pub kinds: &'static [Kind],
+    /// The hosts that platforms may connect to.
+    pub reach: Reach,
+    /// The server's address for browsers, without a slash at its end, if it is known.
+    pub public_url: Option<String>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) chats: ChatService,
+    pub(crate) around: Surroundings,
+    /// The accounts that have a task, by id.
+    pub(crate) live: Mutex<HashMap<i64, Live>>,
+    /// True once there was any account: before that, nothing is looked for.
+    pub(crate) has_any: AtomicBool,
+    /// Wakes the task that gives lines of work their tasks.
+    pub(crate) wake: Arc<Notify>,
+    pub(crate) inbox_lanes: Lanes,
+    pub(crate) outbox_lanes: Lanes,
+    pub(crate) at_once: Arc<Semaphore>,
+    /// Messages of chats that ask something, or no longer do.
+    pub(crate) changes: Changes,
+    pub(crate) subscription: Mutex<Option<Subscription>>,
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the server stops.
+    pub(crate) stop: CancellationToken,
+}
+
+impl Surroundings {
+    /// All messengers that this version knows. Platforms reach the open internet, and these hosts at any address.
+    pub fn new(reachable: &[String], public_url: Option<String>) -> Self {
+        Self { kinds: platforms::KINDS, reach: Reach::public(reachable), public_url }
+    }
+}
+
+/// How an account is.
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    pub(crate) state: ChannelState,
+    /// The name under which it was last connected.
+    pub(crate) connected_as: String,
+    /// Since when it is in this state.
+    pub(crate) since_ms: Option<i64>,
+    /// When something last came from the messenger.
+    pub(crate) last_traffic_ms: Option<i64>,
+    /// Why it was last not connected.
+    pub(crate) last_error: String,
+    /// Why messages may have been missed.
+    pub(crate) gap: String,
+}
+
+impl Default for Status {
+    fn default() -> Self {
+        Self {
+            state: ChannelState::Connecting,
+            connected_as: String::new(),
+            since_ms: None,
+            last_traffic_ms: None,
+            last_error: String::new(),
+            gap: String::new(),
+        }
+    }
+}
+
+/// An account that has a task. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub(crate) struct Live {
+    pub(crate) account: Arc<ChannelAccount>,
+    pub(crate) platform: Arc<dyn Platform>,
+    pub(crate) status: Arc<Mutex<Status>>,
+    /// False if its platform cannot be made of its settings.
+    pub(crate) is_usable: bool,
+    /// Ends its task.
+    pub(crate) stop: CancellationToken,
+}
+
+impl Live {
+    /// Changes its status.
+    pub(crate) fn note(&self, change: impl FnOnce(&mut Status)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Has it in another state from now on.
+    pub(crate) fn becomes(&self, state: ChannelState, now_ms: i64, error: Option<String>) {
+        self.note(|status| {
+            if status.state != state {
+                status.since_ms = Some(now_ms);
+            }
+            status.state = state;
+            if let Some(error) = error {
+                status.last_error = error;
+            }
+        });
+    }
+}
+
+impl Inner {
+    pub(crate) fn lock_live(&self) -> MutexGuard<'_, HashMap<i64, Live>> {
+        // Each change is a single step, so the data stays consistent if another thread panics.
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lock_subscription(&self) -> MutexGuard<'_, Option<Subscription>> {
+        self.subscription.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The secrets of an account.
+    pub(crate) async fn secrets(&self, account: &ChannelAccount) -> Result<BTreeMap<String, String>> {
+        let json = self.store.channel_secrets(account).await?;
+        Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
+    }
+
+    /// The platform of an account, made anew; or why it cannot be made.
+    pub(crate) async fn platform_of(
+        &self,
+        account: &ChannelAccount,
+    ) -> Result<Result<Arc<dyn Platform>, String>> {
+        let kind = match kind(self.around.kinds, &account.kind) {
+            Ok(kind) => kind,
+            Err(error) => return Ok(Err(error.message())),
+        };
+        let secrets = self.secrets(account).await?;
+        Ok(platform(kind, &Document::of(account), &secrets, &self.around.reach))
+    }
+
+    /// Records what was done. A failure is only logged: it is done.
+    pub(crate) async fn audit(&self, user: Option<&str>, action: &str, target: &str, outcome: &str) {
+        let entry = AuditEntry {
+            user: user.map(str::to_owned),
+            action: action.to_owned(),
+            target: target.to_owned(),
+            outcome: outcome.to_owned(),
+            ..AuditEntry::default()
+        };
+        if let Err(error) = self.store.append_audit(&entry).await {
+            tracing::error!(%error, action, "a change of a channel could not be recorded");
+        }
+    }
+
+    /// The account with this id, if it has a task.
+    pub(crate) fn live(&self, account: i64) -> Option<Live> {
+        self.lock_live().get(&account).cloned()
+    }
+
+    /// The same, if it can send.
+    pub(crate) fn usable(&self, account: i64) -> Option<Live> {
+        self.live(account).filter(|live| live.is_usable)
+    }
+
+    /// How an account is; `None` without a task.
+    pub(crate) fn status(&self, account: i64) -> Option<Status> {
+        let live = self.live(account)?;
+        let status = live.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(status)
+    }
+}
+
+/// Plain data as JSON.
+pub(crate) fn to_json(data: &impl serde::Serialize) -> String {
+    serde_json::to_string(data).expect("texts and numbers are always JSON")
+}

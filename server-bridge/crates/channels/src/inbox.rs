@@ -1,0 +1,187 @@
+//! Commits what arrives, before the messenger is told that it was taken.
+
+use std::sync::Arc;
+
+use api::words::ChannelState;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use platforms::event::What;
+use platforms::platform::{Caps, End, Unit};
+use platforms::{
+    Button, Conversation, Event, Failure, FileOut, Inbox, Media, Outgoing, Platform, Sent, Styled,
+};
+use serde_json::Value;
+use store::NewEvent;
+use store::limits::{CHANNEL_EVENT_MAX_BYTES, CHANNEL_ID_MAX_BYTES};
+use tokio_util::sync::CancellationToken;
+
+use crate::house::Live;
+use crate::house::{Inner, to_json};
+
+/// Takes what arrives at one account.
+pub(crate) struct AccountInbox {
+    inner: Arc<Inner>,
+    live: Live,
+}
+
+impl AccountInbox {
+    pub(crate) fn new(inner: &Arc<Inner>, live: &Live) -> Self {
+        Self { inner: Arc::clone(inner), live: live.clone() }
+    }
+}
+
+/// True for what nobody answers: other bots, this account's own messages, and later versions of messages.
+fn is_ignored(event: &Event) -> bool {
+    let is_edited = matches!(&event.what, What::Message(message) if message.is_edited);
+    event.sender.is_bot || is_edited
+}
+
+impl Inbox for AccountInbox {
+    fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            // Another task has the account by now, and its cursor.
+            let is_current = self
+                .inner
+                .live(self.live.account.id)
+                .is_some_and(|live| live.account.revision == self.live.account.revision);
+            if !is_current {
+                return Err("the account was changed".to_owned());
+            }
+            let new = |event: &Event| NewEvent {
+                platform_id: event.id.clone(),
+                conversation: event.conversation.id.clone(),
+                person: event.sender.id.clone(),
+                event_json: to_json(event),
+            };
+            // An event that can never be stored would come again for ever.
+            let is_sound = |event: &NewEvent| {
+                let ids = [&event.platform_id, &event.conversation, &event.person];
+                let is_sound = ids.iter().all(|id| !id.is_empty() && id.len() <= CHANNEL_ID_MAX_BYTES)
+                    && event.event_json.len() <= CHANNEL_EVENT_MAX_BYTES;
+                if !is_sound {
+                    let channel = &self.live.account.name;
+                    tracing::warn!(channel, "an event that is too long, or has no ids, is left out");
+                }
+                is_sound
+            };
+            let events: Vec<NewEvent> =
+                events.iter().filter(|event| !is_ignored(event)).map(new).filter(is_sound).collect();
+            let store = &self.inner.store;
+            let taken = store.take_events(&self.live.account, &events, cursor.as_deref()).await;
+            let taken = taken.map_err(|error| {
+                tracing::warn!(%error, channel = self.live.account.name, "events were not taken; they come again");
+                error.shown()
+            })?;
+            if taken > 0 {
+                self.inner.wake.notify_one();
+            }
+            Ok(())
+        })
+    }
+
+    fn cursor(&self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async {
+            let cursor = self.inner.store.channel_cursor(self.live.account.id).await;
+            cursor.inspect_err(|error| tracing::error!(%error, "a cursor could not be read")).ok().flatten()
+        })
+    }
+
+    fn alive(&self) {
+        let now_ms = self.inner.store.now_ms();
+        self.live.note(|status| status.last_traffic_ms = Some(now_ms));
+    }
+
+    fn connected(&self, name: &str) {
+        let now_ms = self.inner.store.now_ms();
+        self.live.note(|status| {
+            if status.state != ChannelState::Connected {
+                status.since_ms = Some(now_ms);
+            }
+            status.state = ChannelState::Connected;
+            status.last_traffic_ms = Some(now_ms);
+            name.clone_into(&mut status.connected_as);
+        });
+        self.inner.wake.notify_one();
+    }
+
+    fn gap(&self, why: &str) {
+        tracing::warn!(channel = self.live.account.name, why, "messages of a channel may have been missed");
+        self.live.note(|status| why.clone_into(&mut status.gap));
+    }
+}
+
+/// An account whose platform cannot be made, for this reason.
+pub(crate) struct Unusable(pub(crate) String);
+
+impl Unusable {
+    fn refused<T: Send + 'static>(&self) -> BoxFuture<'_, Result<T, Failure>> {
+        Box::pin(async { Err(Failure::Account(self.0.clone())) })
+    }
+}
+
+impl Platform for Unusable {
+    fn caps(&self) -> Caps {
+        Caps {
+            text_max: 1_000,
+            unit: Unit::Bytes,
+            buttons: false,
+            edits: false,
+            edit_every_ms: 1_000,
+            send_every_ms: 1_000,
+            idempotent: false,
+            reply_window_ms: None,
+            replies_max: None,
+            replays: false,
+            file_max_bytes: 0,
+        }
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
+        self.refused()
+    }
+
+    fn run<'a>(&'a self, _inbox: &'a dyn Inbox, _stop: &'a CancellationToken) -> BoxFuture<'a, End> {
+        Box::pin(async { End::Refused(self.0.clone()) })
+    }
+
+    fn render(&self, _text: &Styled, _buttons: &[Button]) -> Vec<Outgoing> {
+        vec![Outgoing { payload: Value::Null }]
+    }
+
+    fn send<'a>(
+        &'a self,
+        _to: &'a Conversation,
+        _message: &'a Outgoing,
+        _reply: &'a Value,
+        _key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        self.refused()
+    }
+
+    fn edit<'a>(
+        &'a self,
+        _to: &'a Conversation,
+        _id: &'a str,
+        _message: &'a Outgoing,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        self.refused()
+    }
+
+    fn send_file<'a>(
+        &'a self,
+        _to: &'a Conversation,
+        _file: &'a FileOut,
+        _reply: &'a Value,
+        _key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        self.refused()
+    }
+
+    fn answer_press<'a>(&'a self, _handle: &'a Value, _text: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+        self.refused()
+    }
+
+    fn fetch<'a>(&'a self, _media: &'a Media, _max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
+        self.refused()
+    }
+}

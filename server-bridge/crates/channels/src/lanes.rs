@@ -1,0 +1,53 @@
+//! Lines of work: what one person says in one conversation, what is sent to one conversation. Each has one task at most.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use store::Lane;
+use tokio::sync::Notify;
+
+/// The lines that have a task. Cheap to clone; every clone is the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Lanes {
+    /// True for one that somebody wanted to begin meanwhile.
+    busy: Arc<Mutex<HashMap<Lane, bool>>>,
+    wake: Arc<Notify>,
+}
+
+/// The right to work on a line, until it is dropped.
+pub(crate) struct Working {
+    lanes: Lanes,
+    lane: Lane,
+}
+
+impl Lanes {
+    /// No lines; `wake` is notified when one ends that is wanted again.
+    pub(crate) fn new(wake: &Arc<Notify>) -> Self {
+        Self { busy: Arc::default(), wake: Arc::clone(wake) }
+    }
+
+    /// Takes a line; `None` if it has a task, which is begun again when that one ends.
+    pub(crate) fn begin(&self, lane: &Lane) -> Option<Working> {
+        let mut busy = self.lock();
+        if let Some(is_wanted) = busy.get_mut(lane) {
+            *is_wanted = true;
+            return None;
+        }
+        busy.insert(lane.clone(), false);
+        Some(Working { lanes: self.clone(), lane: lane.clone() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Lane, bool>> {
+        // Each change is a single step, so the data stays consistent if another thread panics.
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let is_wanted = self.lanes.lock().remove(&self.lane);
+        if is_wanted == Some(true) {
+            self.lanes.wake.notify_one();
+        }
+    }
+}

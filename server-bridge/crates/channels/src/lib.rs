@@ -1,0 +1,66 @@
+//! Chats reached from messengers: the same chat that the page shows, from where people already are.
+//!
+//! ```text
+//!   event ─▶ inbox (committed, then acknowledged) ─▶ who? ─▶ what is posted, on record ─▶ posted to the user's chat, once
+//!                                                                                             │
+//!   messenger ◀─ sent in order, with a key ◀─ outbox ◀─ rendered when it is complete ◀─ its turn or its command
+//! ```
+//! An account is a bot on a messenger; crate `platforms` speaks to it. Whatever dies between two steps, the next server goes on where
+//! the rows say: nothing is lost, and nothing is posted twice. A message whose sending has no known outcome is sent again with the same
+//! key, and is marked where the messenger knows no keys.
+//!
+//! Only people who are linked with a user are answered: by a code that the page shows and the person sends, never the reverse.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `house` | what all of it works on: accounts that have a task, services |
+//! | `service` | [`Channels`]: listing, changing, testing accounts; links |
+//! | `document` | the settings of accounts, and their check |
+//! | `supervisor` | a task for each account: connecting, again and again |
+//! | `pace` | how long to wait before the next try |
+//! | `lanes` | one task for each line of work |
+//! | `work` | the task that gives the lines their tasks |
+//! | `inbox` | commits what arrives |
+//! | `incoming` | from an event to a message in a chat |
+//! | `posting` | posting it once |
+//! | `codes` | codes that link people |
+//! | `asks` | questions as buttons or numbers, and the answers to them |
+//! | `changes` | changes of messages that ask |
+//! | `answers` | complete answers as messages for the messenger |
+//! | `words` | texts: quotations, outputs of commands |
+//! | `outgoing` | sending, in order |
+//! | `files` | files of messages, and files that are sent |
+//! | `tools` | `Message` for agents |
+//! | `views` | accounts as clients see them |
+//! | [`limits`] | limits, with their units |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod answers;
+mod asks;
+mod changes;
+mod codes;
+mod document;
+mod error;
+mod files;
+mod house;
+mod inbox;
+mod incoming;
+mod lanes;
+pub mod limits;
+mod outgoing;
+mod pace;
+mod posting;
+mod service;
+mod supervisor;
+mod tools;
+mod views;
+mod words;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Error, Result};
+pub use house::Surroundings;
+pub use service::Channels;

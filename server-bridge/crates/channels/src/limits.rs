@@ -1,0 +1,64 @@
+//! Limits, with their units.
+
+use std::time::Duration;
+
+/// The first pause after a connection ended.
+pub const RECONNECT_MIN: Duration = Duration::from_secs(1);
+/// The longest pause after a connection ended.
+pub const RECONNECT_MAX: Duration = Duration::from_secs(60);
+/// A connection that lasted this long lets the pauses begin small again.
+pub const STEADY: Duration = Duration::from_secs(60);
+/// Connections that end within this time …
+pub const FAST_END: Duration = Duration::from_secs(5);
+/// … this often in a row are followed by the longest pause.
+pub const FAST_ENDS: u32 = 3;
+/// The pause after the messenger refused the account: only a change of it helps.
+pub const REFUSED_PAUSE: Duration = Duration::from_secs(300);
+/// The longest pause that a messenger may ask for.
+pub const WAIT_MAX: Duration = Duration::from_secs(3600);
+/// How long one request to send may take before its outcome counts as unknown.
+pub const SEND_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often a message may have an unknown outcome where the messenger knows no keys: it is repeated once.
+pub const UNKEYED_TRIES: i64 = 2;
+/// How often an edit is tried.
+pub const EDIT_TRIES: i64 = 5;
+/// The most messages that one answer is sent as.
+pub const PARTS_MAX: usize = 5;
+/// How long a question waits in a chat that is reached from a messenger.
+pub const ASK_PATIENCE_MS: i64 = 24 * 3_600_000;
+/// How long a code can be used, in milliseconds.
+pub const CODE_LIFETIME_MS: i64 = 600_000;
+/// How long what is over is kept, in milliseconds: 8 days, more than any messenger repeats an event.
+pub const KEPT_MS: i64 = 8 * 24 * 3_600_000;
+/// How often what is over is removed, in milliseconds.
+pub const PURGE_EVERY_MS: i64 = 3_600_000;
+/// How long the task of all lines sleeps at most.
+pub const LONGEST_SLEEP: Duration = Duration::from_secs(20);
+/// How long it waits after the database failed.
+pub const RETRY_PAUSE: Duration = Duration::from_secs(5);
+/// How many lines of work are looked at at once.
+pub const LANES: i64 = 1_000;
+/// How many answers are read at once.
+pub const BATCH: i64 = 100;
+/// How many people's messages are worked on at the same time.
+pub const AT_ONCE: usize = 32;
+/// The most files of a message that are stored.
+pub const MEDIA_MAX: usize = 10;
+/// The largest file of a message, in bytes.
+pub const MEDIA_MAX_BYTES: u64 = 32 * 1024 * 1024;
+/// The longest quotation that is handed on, in bytes.
+pub const QUOTED_MAX_BYTES: usize = 4 * 1024;
+/// The longest output of a command that is sent, in bytes.
+pub const OUTPUT_MAX_BYTES: usize = 12 * 1024;
+/// The longest text of the tool `Message`, in bytes.
+pub const MESSAGE_MAX_BYTES: usize = 32 * 1024;
+/// How many messages of one account may wait to be sent before the tool `Message` is refused.
+pub const WAITING_MAX: i64 = 200;
+/// The most entries of an account's list of people, and the longest of them, in bytes.
+pub const ALLOW_MAX: usize = 500;
+/// The longest value of an account's settings, in bytes.
+pub const VALUE_MAX_BYTES: usize = 8 * 1024;
+/// How many questions' messages are settled at the start.
+pub const OPEN_ASKS: i64 = 10_000;
+/// How many changes of messages may wait to be looked at.
+pub const CHANGES_WAITING: usize = 10_000;

@@ -1,0 +1,197 @@
+//! Sending what is in the outbox, in order within a conversation, at the messenger's pace.
+//!
+//! | the messenger … | what follows |
+//! |---|---|
+//! | took it | the next one, after the messenger's pause |
+//! | was not asked, or wants a pause | the same again, later; it does not count as a try |
+//! | did not say | the same again with the same key; without keys once, and marked |
+//! | refuses it | it is not sent; the record says why |
+
+use std::time::Duration;
+
+use platforms::{Conversation, Failure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::{ChatId, Lane, OutState, Outgoing};
+use tokio::time::timeout;
+
+use crate::error::Result;
+use crate::house::Inner;
+use crate::house::Live;
+use crate::limits::{EDIT_TRIES, SEND_TIMEOUT, UNKEYED_TRIES, WAIT_MAX};
+use crate::pace::Pace;
+
+/// What a row of the outbox sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Payload {
+    /// A message, as its platform rendered it.
+    Message {
+        /// The message.
+        message: platforms::Outgoing,
+        /// For a question: its text, which is shown with its outcome later.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    /// A file of a chat's workspace, which is read when it is sent.
+    File {
+        /// The chat.
+        chat: String,
+        /// The path.
+        path: String,
+    },
+}
+
+/// What follows a try.
+enum Next {
+    /// The next message, after the messenger's pause.
+    GoOn,
+    /// The same message again, after a pause of its own.
+    Again,
+    /// The same message again, after this pause.
+    After(Duration),
+}
+
+/// The outcome of a try.
+enum Tried {
+    Sent(String),
+    Failed(Failure),
+    /// Nothing was sent: the file cannot be read, for this reason.
+    NoFile(String),
+}
+
+impl Inner {
+    /// Sends everything that is to be sent to a conversation.
+    pub(crate) async fn send_all(&self, lane: &Lane) -> Result<()> {
+        let mut pace = Pace::default();
+        loop {
+            let Some(live) = self.usable(lane.account_id) else { return Ok(()) };
+            let Some(row) = self.store.next_outgoing(lane).await? else { return Ok(()) };
+            let pause = match self.send_row(&live, &row).await? {
+                Next::GoOn => {
+                    pace.reset();
+                    Duration::from_millis(live.platform.caps().send_every_ms)
+                }
+                Next::Again => pace.next(rand::random()),
+                Next::After(pause) => pause.clamp(Duration::from_millis(50), WAIT_MAX),
+            };
+            self.pause(pause).await;
+            if self.stop.is_cancelled() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn send_row(&self, live: &Live, row: &Outgoing) -> Result<Next> {
+        // An earlier try has no known outcome: the messenger did not say, or the server died.
+        let is_unknown = row.state == OutState::Sending;
+        let is_edit = row.edit_of.is_some();
+        let is_keyed = live.platform.caps().idempotent;
+        let tries_left = match (is_edit, is_keyed) {
+            (true, _) => row.tries < EDIT_TRIES,
+            (false, true) => true,
+            (false, false) => row.tries < UNKEYED_TRIES,
+        };
+        if is_unknown && !tries_left {
+            let why = "the messenger did not say if it took the message, not even at the second try";
+            self.store.mark_failed(row.id, why).await?;
+            return Ok(Next::GoOn);
+        }
+        let Ok(payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
+            self.store.mark_failed(row.id, "the record of the message cannot be read").await?;
+            return Ok(Next::GoOn);
+        };
+        if is_edit && row.edited_id.is_none() {
+            self.store.mark_failed(row.id, "the message that it replaces was not sent").await?;
+            return Ok(Next::GoOn);
+        }
+        let is_unsure = row.is_unsure || (is_unknown && !is_edit && !is_keyed);
+        self.store.begin_send(row.id, is_unsure).await?;
+        match self.try_row(live, row, &payload).await {
+            Tried::Sent(id) => {
+                self.store.mark_sent(row.id, &id).await?;
+                Ok(Next::GoOn)
+            }
+            Tried::NoFile(why) => {
+                self.store.mark_failed(row.id, &why).await?;
+                self.tell_no_file(live, row, &why).await?;
+                Ok(Next::GoOn)
+            }
+            Tried::Failed(failure) => self.failed(live, row, failure).await,
+        }
+    }
+
+    async fn try_row(&self, live: &Live, row: &Outgoing, payload: &Payload) -> Tried {
+        let to = Conversation { id: row.conversation.clone(), is_group: row.is_group };
+        let reply: Value = serde_json::from_str(&row.reply_json).unwrap_or_default();
+        let platform = &live.platform;
+        let sent = async {
+            match (payload, &row.edited_id) {
+                (Payload::Message { message, .. }, Some(edited)) => {
+                    platform.edit(&to, edited, message).await.map(|()| edited.clone())
+                }
+                (Payload::Message { message, .. }, None) => {
+                    platform.send(&to, message, &reply, &row.send_key).await.map(|sent| sent.id)
+                }
+                (Payload::File { .. }, _) => Err(Failure::Message("no file was read".to_owned())),
+            }
+        };
+        let sent = match payload {
+            Payload::Message { .. } => timeout(SEND_TIMEOUT, sent).await,
+            Payload::File { chat, path } => {
+                let chat = ChatId::parse(chat).ok();
+                let file = match (row.user, chat) {
+                    (Some(user), Some(chat)) => {
+                        self.file(user, &chat, path, platform.caps().file_max_bytes).await
+                    }
+                    _ => Err("its chat is gone".to_owned()),
+                };
+                let file = match file {
+                    Ok(file) => file,
+                    Err(why) => return Tried::NoFile(why),
+                };
+                let sending = platform.send_file(&to, &file, &reply, &row.send_key);
+                timeout(SEND_TIMEOUT, async { sending.await.map(|sent| sent.id) }).await
+            }
+        };
+        match sent {
+            Ok(Ok(id)) => Tried::Sent(id),
+            Ok(Err(failure)) => Tried::Failed(failure),
+            Err(_) => Tried::Failed(Failure::Unknown("it took too long".to_owned())),
+        }
+    }
+
+    async fn failed(&self, live: &Live, row: &Outgoing, failure: Failure) -> Result<Next> {
+        let channel = &live.account.name;
+        let text = failure.to_string();
+        live.note(|status| status.last_error.clone_from(&text));
+        Ok(match failure {
+            // It stays on record as being sent.
+            Failure::Unknown(_) => {
+                tracing::warn!(channel, text, "it is not known if a message was taken");
+                Next::Again
+            }
+            Failure::TooFast { wait_ms } => {
+                self.store.unsend(row.id, &row.reply_json).await?;
+                Next::After(Duration::from_millis(wait_ms))
+            }
+            Failure::Away(_) | Failure::Account(_) => {
+                self.store.unsend(row.id, &row.reply_json).await?;
+                Next::Again
+            }
+            // Where the messenger takes messages that answer nothing, this one still arrives.
+            Failure::Expired if row.reply_json != "null" => {
+                self.store.unsend(row.id, "null").await?;
+                Next::After(Duration::ZERO)
+            }
+            Failure::Expired | Failure::Message(_) | Failure::Closed(_) => {
+                tracing::warn!(channel, text, "a message was not sent");
+                self.store.mark_failed(row.id, &text).await?;
+                if matches!(failure, Failure::Closed(_)) && row.is_group {
+                    self.store.close_conversation(&live.account, &row.conversation).await?;
+                }
+                Next::GoOn
+            }
+        })
+    }
+}

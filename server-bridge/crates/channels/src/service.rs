@@ -1,0 +1,226 @@
+//! Accounts on messengers and links with them: listing, changing, testing.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use agent::hooks::{Hook, HookedTurn, Place, Words};
+use api::channel::{ChannelCode, ChannelList, ChannelPut, ChannelTested, ChannelView};
+use chats::ChatService;
+use futures_util::future::BoxFuture;
+use platforms::Failure;
+use serde_json::Value;
+use store::{ChannelAccount, ChannelDraft, Store, User};
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::changes::Changes;
+use crate::codes::Code;
+use crate::document::{Document, check_allow, kind, platform, sorted};
+use crate::error::{Error, Result};
+use crate::house::{Inner, Surroundings, to_json};
+use crate::inbox::AccountInbox;
+use crate::lanes::Lanes;
+use crate::limits::{AT_ONCE, CODE_LIFETIME_MS, SEND_TIMEOUT};
+use crate::views;
+
+/// The channels of all users. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct Channels(pub(crate) Arc<Inner>);
+
+impl Channels {
+    /// Channels to these chats. Nothing is connected before [`Channels::start`].
+    pub fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
+        let wake = Arc::new(Notify::new());
+        Self(Arc::new(Inner {
+            store: store.clone(),
+            chats: chats.clone(),
+            around,
+            live: Mutex::default(),
+            has_any: AtomicBool::new(false),
+            inbox_lanes: Lanes::new(&wake),
+            outbox_lanes: Lanes::new(&wake),
+            wake,
+            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            changes: Changes::default(),
+            subscription: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// Connects all accounts that are enabled, and works on what an earlier server left.
+    pub fn start(&self) {
+        self.0.listen();
+        self.0.begin_work();
+    }
+
+    /// Ends all connections. What is on its way stays on record, and goes on with the next server.
+    pub async fn shutdown(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+        self.0.lock_subscription().take();
+    }
+
+    /// The accounts that a user may link with, and their links.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list(&self, user: &User) -> Result<ChannelList> {
+        let inner = &self.0;
+        let mut channels = Vec::new();
+        for account in inner.store.channels(user.id).await? {
+            channels.push(inner.view(user, &account).await?);
+        }
+        let links = inner.store.channel_links(user.id, true).await?;
+        Ok(ChannelList {
+            kinds: inner.around.kinds.iter().map(views::kind).collect(),
+            channels,
+            links: links.into_iter().map(views::link).collect(),
+        })
+    }
+
+    /// Makes an account, or changes the one with this name, and connects it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that says what to change; [`Error::Store`].
+    pub async fn put(&self, user: &User, name: &str, put: ChannelPut) -> Result<ChannelView> {
+        let inner = &self.0;
+        store::Name::parse(name)?;
+        if put.shared && !user.admin {
+            return Err(Error::refused(
+                "forbidden",
+                "only an administrator's account can be shared with every user; make it your own one",
+            ));
+        }
+        let kind = kind(inner.around.kinds, &put.kind)?;
+        check_allow(&put.allow)?;
+        let known = inner.store.channel(user.id, name).await.ok().filter(|known| known.user == user.id);
+        let kept = match &known {
+            Some(known) if known.kind == put.kind => inner.secrets(known).await?,
+            _ => BTreeMap::new(),
+        };
+        let (values, secrets) = sorted(kind, &put.values, &kept)?;
+        let document = Document { values, allow: put.allow };
+        // Made once to see that its values are whole; the texts of platforms hold no secrets.
+        platform(kind, &document, &secrets, &inner.around.reach).map_err(Error::invalid)?;
+        let document_json = to_json(&document);
+        let secrets_json = to_json(&secrets);
+        let draft = ChannelDraft {
+            name,
+            kind: kind.name,
+            document_json: &document_json,
+            secrets_json: Some(&secrets_json),
+            is_enabled: put.enabled,
+            is_shared: put.shared,
+        };
+        let account = inner.store.put_channel(user.id, draft).await?;
+        inner.audit(Some(&user.name), "channel.set", &format!("{name} ({})", kind.name), "ok").await;
+        inner.sync().await?;
+        inner.view(user, &account).await
+    }
+
+    /// Removes an account with its links and everything on its way; the chats stay.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the user has none of this name.
+    pub async fn remove(&self, user: &User, name: &str) -> Result<()> {
+        if self.0.store.remove_channel(user.id, name).await?.is_none() {
+            return Err(Error::refused("not_found", format!("you have no channel {name:?} of your own")));
+        }
+        self.0.audit(Some(&user.name), "channel.remove", name, "ok").await;
+        self.0.sync().await
+    }
+
+    /// Asks the messenger who the account is.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for an account that the user may not link with.
+    pub async fn test(&self, user: &User, name: &str) -> Result<ChannelTested> {
+        let account = self.0.store.channel(user.id, name).await?;
+        let made = self.0.platform_of(&account).await?;
+        let asked = match made {
+            Ok(platform) => match timeout(SEND_TIMEOUT, platform.probe()).await {
+                Ok(asked) => asked.map_err(|failure| failure.to_string()),
+                Err(_) => Err("the platform does not answer in time".to_owned()),
+            },
+            Err(why) => Err(why),
+        };
+        let outcome = if asked.is_ok() { "ok" } else { "failed" };
+        self.0.audit(Some(&user.name), "channel.test", name, outcome).await;
+        Ok(match asked {
+            Ok(connected_as) => ChannelTested { ok: true, connected_as, error: String::new() },
+            Err(error) => ChannelTested { ok: false, connected_as: String::new(), error },
+        })
+    }
+
+    /// A code that links the person who sends it with this user: for 10 minutes, once. An earlier code ends.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for an account that the user may not link with.
+    pub async fn code(&self, user: &User, name: &str) -> Result<ChannelCode> {
+        let account = self.0.store.channel(user.id, name).await?;
+        let code = Code::random();
+        let expires_at = self.0.store.now_ms() + CODE_LIFETIME_MS;
+        self.0.store.put_link_code(account.id, user.id, (code.prefix(), &code.hash()), expires_at).await?;
+        self.0.audit(Some(&user.name), "channel.code", name, "ok").await;
+        let connected_as = self.0.status(account.id).map(|status| status.connected_as).unwrap_or_default();
+        Ok(ChannelCode { code: code.to_string(), expires_at, connected_as })
+    }
+
+    /// Removes a link of the user, or one with an account of the user.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such link.
+    pub async fn unlink(&self, user: &User, link: i64) -> Result<()> {
+        if !self.0.store.remove_channel_link(user.id, link).await? {
+            return Err(Error::refused("not_found", format!("there is no link {link} of yours")));
+        }
+        self.0.audit(Some(&user.name), "channel.unlink", &link.to_string(), "ok").await;
+        Ok(())
+    }
+
+    /// Handles a delivery to an account's own address, for messengers that deliver by HTTP: the body of the answer.
+    ///
+    /// # Errors
+    /// [`Error::Refused`]: `not_found` for an account that is not connected, `unauthorized` for a wrong signature, `invalid`, and
+    /// `unavailable` if nothing was committed.
+    pub async fn deliver(&self, account: i64, headers: &[(String, String)], body: &[u8]) -> Result<Value> {
+        let Some(live) = self.0.live(account) else {
+            return Err(Error::refused("not_found", "there is no channel at this address"));
+        };
+        let inbox = AccountInbox::new(&self.0, &live);
+        let answer = live.platform.delivered(headers, body, &inbox).await;
+        answer.map_err(|failure| {
+            let kind = match failure {
+                Failure::Account(_) => "unauthorized",
+                Failure::Message(_) | Failure::Closed(_) | Failure::Expired => "invalid",
+                Failure::Unknown(_) | Failure::Away(_) | Failure::TooFast { .. } => "unavailable",
+            };
+            Error::refused(kind, failure.to_string())
+        })
+    }
+}
+
+impl Inner {
+    async fn view(&self, user: &User, account: &ChannelAccount) -> Result<ChannelView> {
+        let is_own = account.user == user.id;
+        let secrets = if is_own { self.secrets(account).await? } else { BTreeMap::new() };
+        let counts = self.store.outbox_counts(account.id).await?;
+        let delivers = views::delivers(self.around.kinds, account);
+        Ok(views::account(account, is_own, &secrets, counts, self.status(account.id), delivers))
+    }
+}
+
+/// Wakes the task of all lines when a turn has ended: its answer is complete, and its chat has room again.
+impl Hook for Channels {
+    fn at<'a>(&'a self, _turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
+        if matches!(place, Place::TurnEnds { .. }) && self.0.has_any.load(Ordering::Relaxed) {
+            self.0.wake.notify_one();
+        }
+        Box::pin(async { Words::default() })
+    }
+}

@@ -1,0 +1,147 @@
+//! Channels over chats with a scripted model, and a messenger in this process that fails in every way.
+
+mod asks;
+mod delivery;
+mod messenger;
+mod people;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::channel::ChannelPut;
+use chats::models::{Provider, Subscription, Tier, TierModel};
+use chats::{ChatService, ModelsConfig};
+use guard::Reach;
+use sandbox::{RouterConfig, SandboxRouter};
+use store::{Name, Store, User};
+use tests::{Reply, ScriptedModel};
+use tools::internet::Internet;
+
+use crate::{Channels, Surroundings};
+use messenger::{KINDS, Messenger};
+
+/// The deadline for everything here.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Waits until something holds.
+async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let looking = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, looking).await.unwrap_or_else(|_| panic!("{what}: not in time"))
+}
+
+/// A model that repeats what the user said.
+fn echo() -> ScriptedModel {
+    ScriptedModel::start(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())))
+}
+
+/// A server with an administrator, a user, and an account on a messenger that the administrator shares.
+struct World {
+    store: Store,
+    chats: ChatService,
+    channels: Channels,
+    messenger: Arc<Messenger>,
+    root: User,
+    ada: User,
+    _model: Arc<ScriptedModel>,
+}
+
+impl World {
+    async fn new(model: ScriptedModel, messenger: Messenger) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let store = Store::open_in_memory().await.unwrap();
+        let add = async |name: &str, is_admin| {
+            let name = Name::parse(name).unwrap();
+            store.add_user(&name, "correct horse", is_admin).await.unwrap()
+        };
+        let (root, ada) = (add("root", true).await, add("ada", false).await);
+        let (messenger, model) = (Arc::new(messenger), Arc::new(model));
+        let (chats, channels) = Self::served(&store, &model);
+        let world = Self { store, chats, channels, messenger, root, ada, _model: model };
+        world.put(true).await;
+        world.channels.start();
+        world
+    }
+
+    fn served(store: &Store, model: &ScriptedModel) -> (ChatService, Channels) {
+        let balance = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
+        let subscription = Subscription {
+            provider: Provider::OpenAi,
+            base_url: Some(model.url().to_owned()),
+            runner: None,
+            models: BTreeMap::from([(Tier::Balance, balance)]),
+            default_tier: None,
+            fallback: None,
+        };
+        let mut models = ModelsConfig { server: Some((subscription, None)), ..ModelsConfig::default() };
+        models.patience.pause = Duration::from_millis(1);
+        let router = SandboxRouter::new(RouterConfig::default());
+        let chats = ChatService::new(store.clone(), router, models, Internet::default());
+        let around = Surroundings {
+            kinds: KINDS,
+            reach: Reach::Anywhere,
+            public_url: Some("https://sandbridge.example".to_owned()),
+        };
+        let channels = Channels::new(&chats, store, around);
+        chats.hooks().put(channels.clone());
+        channels.offer_tools(&chats);
+        (chats, channels)
+    }
+
+    /// Saves the account.
+    async fn put(&self, enabled: bool) {
+        let values = BTreeMap::from([("token".to_owned(), self.messenger.register())]);
+        let put = ChannelPut { kind: "fake".to_owned(), values, allow: Vec::new(), enabled, shared: true };
+        self.channels.put(&self.root, "desk", put).await.unwrap();
+    }
+
+    /// Another server goes on with the same database.
+    async fn restart(&mut self) {
+        self.channels.shutdown().await;
+        self.chats.shutdown().await;
+        let (chats, channels) = Self::served(&self.store, &self._model);
+        chats.recover().await.unwrap();
+        channels.start();
+        (self.chats, self.channels) = (chats, channels);
+    }
+
+    /// Links a person with a user.
+    async fn link(&self, user: &User, person: &str) {
+        let code = self.channels.code(user, "desk").await.unwrap().code;
+        let before = self.messenger.texts(person).len();
+        self.messenger.says(person, person, &code);
+        until("the person is linked", async || {
+            let texts = self.messenger.texts(person);
+            texts[before..].iter().any(|text| text.starts_with("You are linked")).then_some(())
+        })
+        .await;
+    }
+
+    /// Waits for a text in a conversation that contains this.
+    async fn reads(&self, conversation: &str, part: &str) -> messenger::Shown {
+        let what = format!("{part:?} in {conversation}");
+        until(&what, async || {
+            self.messenger.shown(conversation).into_iter().find(|shown| shown.text.contains(part))
+        })
+        .await
+    }
+
+    /// Waits until everything that arrived was worked on and sent.
+    async fn rests(&self) {
+        until("nothing is on its way", async || {
+            // In the order in which things go on.
+            let is_at_rest = self.messenger.is_delivered()
+                && self.store.inbox_lanes(1).await.unwrap().is_empty()
+                && self.store.outbox_lanes(1).await.unwrap().is_empty();
+            is_at_rest.then_some(())
+        })
+        .await;
+    }
+}

@@ -1,0 +1,145 @@
+//! Questions, and who answers them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agent::approval::Access;
+use agent::tool::look::{Ground, Looked, part};
+use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, Typed, TypedTool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tests::{Reply, ScriptedModel};
+
+use super::World;
+use super::messenger::Messenger;
+
+/// How often the tool below ran, by the thing it did.
+static DONE: AtomicUsize = AtomicUsize::new(0);
+
+/// A tool that asks.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Danger {
+    what: String,
+}
+
+impl TypedTool for Danger {
+    type Services = ();
+
+    const NAME: &'static str = "Danger";
+    const DESCRIPTION: &'static str = "Does something.";
+    const RULES: Rules = Rules::of(Access::External).for_sub_agents(ForSubAgents::Never).without_machine();
+
+    fn hint(&self) -> &str {
+        &self.what
+    }
+
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        Ok(Looked::words("does something".to_owned(), vec![part("what", &self.what)]))
+    }
+
+    async fn run(&self, (): &(), _: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        DONE.fetch_add(usize::from(self.what == "counted"), Ordering::SeqCst);
+        Ok(Outcome::done("it was done"))
+    }
+}
+
+fn dangerous(what: String) -> ScriptedModel {
+    ScriptedModel::start(move |asked| match asked.results().last() {
+        Some(result) => Reply::Say(format!("result: {result}")),
+        None => Reply::Call(vec![("Danger", json!({"what": what}))]),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_button_counts_once_for_the_one_who_was_asked_and_its_message_shows_the_outcome() {
+    let world = World::new(dangerous("counted".to_owned()), Messenger::new()).await;
+    world.chats.tools().put(Typed::<Danger>::new(()));
+    world.link(&world.ada, "ann").await;
+    world.link(&world.root, "boss").await;
+    world.messenger.says("ann", "ann", "do it");
+    let ask = world.reads("ann", "Danger needs your approval").await;
+    assert!(ask.text.contains("counted"), "{ask:?}");
+    let allow = ask.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
+    assert!(allow.len() == 32 && ask.buttons.iter().any(|button| button.label == "Deny"));
+    // Somebody else, with the right token: from elsewhere, and as if it were in the same conversation.
+    world.messenger.presses(
+        "boss",
+        &super::messenger::Shown { to: "boss".to_owned(), ..ask.clone() },
+        &allow,
+    );
+    world.messenger.presses("boss", &ask, &allow);
+    world.messenger.presses("mallory", &ask, &allow);
+    world.messenger.presses(
+        "ann",
+        &super::messenger::Shown { id: "other".to_owned(), ..ask.clone() },
+        &allow,
+    );
+    world.messenger.presses("ann", &ask, "0123456789abcdef0123456789abcdef");
+    world.rests().await;
+    assert_eq!(DONE.load(Ordering::SeqCst), 0);
+    let refused = world.messenger.press_answers();
+    assert_eq!(refused.iter().filter(|text| text.contains("for somebody else")).count(), 2, "{refused:?}");
+    world.messenger.presses("ann", &ask, &allow);
+    world.messenger.presses("ann", &ask, &allow);
+    world.reads("ann", "result: it was done").await;
+    let shown = world.reads("ann", "→ Allow").await;
+    assert!(shown.id == ask.id && shown.buttons.is_empty(), "{shown:?}");
+    world.rests().await;
+    assert_eq!(DONE.load(Ordering::SeqCst), 1);
+    assert!(world.messenger.press_answers().last().unwrap().contains("answered already"));
+    let audit = world.store.audit(100, None).await.unwrap();
+    let entry = audit.iter().find(|entry| entry.action == "approval").unwrap();
+    assert!(entry.user.as_deref() == Some("ada") && entry.target.contains("(fake)"), "{entry:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_answered_by_a_number_where_there_are_no_buttons_and_by_words_where_it_wants_them() {
+    let model = ScriptedModel::start(|asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Danger", json!({"what": "x"}))]),
+        1 => Reply::Call(vec![("AskUser", json!({"question": "Which colour?", "options": ["red", "blue"]}))]),
+        2 => Reply::Call(vec![("AskUser", json!({"question": "And why?", "options": ["a", "b"]}))]),
+        _ => Reply::Say(format!("results: {:?}", asked.results())),
+    });
+    let world = World::new(model, Messenger::without_buttons()).await;
+    world.chats.tools().put(Typed::<Danger>::new(()));
+    world.link(&world.ada, "ann").await;
+    world.messenger.says("ann", "ann", "ask me");
+    let ask = world.reads("ann", "Answer with a number:").await;
+    assert!(ask.text.contains("\n1 Allow\n") && ask.buttons.is_empty(), "{ask:?}");
+    world.messenger.says("ann", "ann", "1");
+    world.reads("ann", "Which colour?").await;
+    world.messenger.says("ann", "ann", "2");
+    world.reads("ann", "And why?").await;
+    world.messenger.says("ann", "ann", "because of the sky");
+    let results = world.reads("ann", "results:").await.text;
+    for wanted in ["it was done", "blue", "because of the sky"] {
+        assert!(results.contains(wanted), "{results}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_of_a_server_that_stopped_no_longer_waits_and_says_so() {
+    let mut world = World::new(dangerous("never".to_owned()), Messenger::new()).await;
+    world.chats.tools().put(Typed::<Danger>::new(()));
+    world.link(&world.ada, "ann").await;
+    world.messenger.says("ann", "ann", "do it");
+    let ask = world.reads("ann", "Danger needs your approval").await;
+    let allow = ask.buttons[0].token.clone();
+    world.restart().await;
+    let shown = world.reads("ann", "no longer waits").await;
+    assert_eq!(shown.id, ask.id);
+    world.messenger.presses("ann", &ask, &allow);
+    world.rests().await;
+    assert!(world.messenger.press_answers().last().unwrap().contains("no longer waits"));
+    world.reads("ann", "the server was stopped during this answer").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_long_to_be_read_is_not_allowed_by_a_button() {
+    let world = World::new(dangerous("long ".repeat(1_000)), Messenger::new()).await;
+    world.chats.tools().put(Typed::<Danger>::new(()));
+    world.link(&world.ada, "ann").await;
+    world.messenger.says("ann", "ann", "do it");
+    let ask = world.reads("ann", "too long to be shown here").await;
+    assert!(ask.buttons.is_empty() && ask.text.contains("/#/chats/"), "{ask:?}");
+}

@@ -1,0 +1,130 @@
+//! Nothing is lost, and nothing comes twice.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+
+use store::MessageRole;
+use tests::{Reply, ScriptedModel};
+
+use super::messenger::{Fault, Messenger};
+use super::{World, echo, until};
+
+/// How often each number occurs in texts such as `echo: 7`.
+fn counted(texts: &[String]) -> BTreeMap<usize, usize> {
+    let mut counts = BTreeMap::new();
+    for text in texts {
+        if let Some(number) = text.strip_prefix("echo: ").and_then(|number| number.parse().ok()) {
+            *counts.entry(number).or_insert(0) += 1;
+        }
+    }
+    counts
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_message_is_answered_once_in_spite_of_repetitions_cuts_and_lost_answers() {
+    const MESSAGES: usize = 120;
+    let mut world = World::new(echo(), Messenger::new()).await;
+    let people: Vec<String> = (0..4).map(|number| format!("p{number}")).collect();
+    for person in &people {
+        world.link(&world.ada, person).await;
+    }
+    world.messenger.repeats();
+    world.messenger.cuts_every(20);
+    let faults = [Fault::TakenUnsaid, Fault::LostUnsaid, Fault::Away, Fault::TooFast];
+    world.messenger.fails(faults.into_iter().cycle().take(12));
+    for number in 0..MESSAGES {
+        let person = &people[number % people.len()];
+        world.messenger.says(person, person, &number.to_string());
+        if number % 40 == 20 {
+            world.restart().await;
+            world.messenger.cuts_every(20);
+        }
+    }
+    until("all are answered", async || {
+        let counts: usize = people.iter().map(|person| counted(&world.messenger.texts(person)).len()).sum();
+        (counts == MESSAGES).then_some(())
+    })
+    .await;
+    world.rests().await;
+    for (at, person) in people.iter().enumerate() {
+        let counts = counted(&world.messenger.texts(person));
+        let wanted = (at..MESSAGES).step_by(people.len()).map(|number| (number, 1)).collect();
+        assert_eq!(counts, wanted, "{person}");
+    }
+    let mut said = 0;
+    for chat in world.store.chats(world.ada.id, 100).await.unwrap() {
+        let (messages, _) = world.store.messages(world.ada.id, &chat.id, None, 1000).await.unwrap();
+        said += messages.iter().filter(|message| message.role == MessageRole::User).count();
+    }
+    assert_eq!(said, MESSAGES, "each is posted once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_unknown_fate_is_sent_once_more_at_most_where_there_are_no_keys() {
+    let world = World::new(echo(), Messenger::without_keys()).await;
+    world.link(&world.ada, "ann").await;
+    world.messenger.fails([Fault::TakenUnsaid]);
+    world.messenger.says("ann", "ann", "1");
+    world.rests().await;
+    until("it is answered", async || {
+        (counted(&world.messenger.texts("ann")).get(&1) == Some(&2)).then_some(())
+    })
+    .await;
+    world.messenger.fails([Fault::LostUnsaid, Fault::LostUnsaid]);
+    world.messenger.says("ann", "ann", "2");
+    let view = async || world.channels.list(&world.root).await.unwrap().channels.remove(0);
+    until("it is given up", async || (view().await.failed == 1).then_some(())).await;
+    assert_eq!(view().await.unsure, 2);
+    world.messenger.fails([Fault::TooFast, Fault::Away, Fault::TooFast]);
+    world.messenger.says("ann", "ann", "3");
+    world.reads("ann", "echo: 3").await;
+    world.rests().await;
+    assert_eq!(counted(&world.messenger.texts("ann")), BTreeMap::from([(1, 2), (3, 1)]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_room_waits_in_the_inbox_and_commands_overtake_it() {
+    const MESSAGES: usize = 40;
+    let (release, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let first = Arc::new(Mutex::new(true));
+    let model = ScriptedModel::start(move |asked| {
+        if std::mem::take(&mut *first.lock().unwrap()) {
+            let _ = held.lock().unwrap().recv();
+        }
+        Reply::Say(format!("echo: {}", asked.last_of_user()))
+    });
+    let world = World::new(model, Messenger::new()).await;
+    world.link(&world.ada, "ann").await;
+    for number in 0..MESSAGES {
+        world.messenger.says("ann", "ann", &number.to_string());
+    }
+    world.messenger.says("ann", "ann", "/runner");
+    world.reads("ann", "/runner NAME binds this chat").await;
+    assert!(counted(&world.messenger.texts("ann")).is_empty());
+    assert_eq!(world.store.inbox_lanes(10).await.unwrap().len(), 1, "some wait in the inbox");
+    release.send(()).unwrap();
+    until("all are answered", async || {
+        (counted(&world.messenger.texts("ann")).len() == MESSAGES).then_some(())
+    })
+    .await;
+    let numbers: Vec<String> =
+        world.messenger.texts("ann").into_iter().filter(|text| text.starts_with("echo: ")).collect();
+    let wanted: Vec<String> = (0..MESSAGES).map(|number| format!("echo: {number}")).collect();
+    assert_eq!(numbers, wanted, "in their order");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_answer_is_five_messages_and_a_link() {
+    let model = ScriptedModel::start(|_| Reply::Say("word ".repeat(2_000)));
+    let world = World::new(model, Messenger::new()).await;
+    world.link(&world.ada, "ann").await;
+    let before = world.messenger.texts("ann").len();
+    world.messenger.says("ann", "ann", "write a lot");
+    let link = world.reads("ann", "https://sandbridge.example/#/chats/").await;
+    world.rests().await;
+    let texts = world.messenger.texts("ann");
+    assert_eq!(texts.len() - before, 5);
+    assert_eq!(texts.last().unwrap(), &link.text);
+}

@@ -1,0 +1,329 @@
+//! A messenger in this process, which fails in every way.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use guard::Reach;
+use platforms::event::{Media, Message, Press, What};
+use platforms::platform::{Caps, End, Setup, Unit};
+use platforms::{
+    Button, Conversation, Event, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sender, Sent, Styled,
+};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// The one messenger.
+pub(super) const KINDS: &[Kind] = &[Kind { name: "fake", title: "Fake", setup: SETUP, make }];
+
+const SETUP: &[Setup] =
+    &[Setup { key: "token", label: "Token", help: "Any.", is_secret: true, default: None }];
+
+/// The longest text of a message, in characters.
+const TEXT_MAX: usize = 400;
+
+/// The messengers of all tests, by token.
+static ALL: LazyLock<Mutex<HashMap<String, Messenger>>> = LazyLock::new(Mutex::default);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn make(values: &Value, _reach: &Reach) -> Result<Arc<dyn Platform>, String> {
+    let all = ALL.lock().unwrap();
+    let found = values["token"].as_str().and_then(|token| all.get(token));
+    found
+        .map(|found| Arc::new(found.clone()) as Arc<dyn Platform>)
+        .ok_or_else(|| "the token is wrong".to_owned())
+}
+
+/// What happens to a request to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fault {
+    /// It is taken, and the answer is lost.
+    TakenUnsaid,
+    /// It is not taken, and the answer is lost.
+    LostUnsaid,
+    /// Nobody is there.
+    Away,
+    /// A pause is wanted.
+    TooFast,
+}
+
+/// A message as its readers see it.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) id: String,
+    pub(super) to: String,
+    pub(super) text: String,
+    pub(super) buttons: Vec<Button>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was not confirmed.
+    queue: VecDeque<Event>,
+    shown: Vec<Shown>,
+    keys: HashSet<String>,
+    faults: VecDeque<Fault>,
+    press_answers: Vec<String>,
+    /// Ends connections after so many events, again and again.
+    cut_every: usize,
+    /// Delivers each batch twice.
+    repeats: bool,
+    refuses: Option<String>,
+    connections: usize,
+}
+
+/// The messenger. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Messenger {
+    state: Arc<Mutex<State>>,
+    news: Arc<Notify>,
+    token: String,
+    has_buttons: bool,
+    is_keyed: bool,
+}
+
+impl Messenger {
+    pub(super) fn new() -> Self {
+        let token = format!("secret-{}", NEXT.fetch_add(1, Ordering::SeqCst));
+        let (state, news) = (Arc::default(), Arc::default());
+        Self { state, news, token, has_buttons: true, is_keyed: true }
+    }
+
+    /// One whose messages have no buttons, and cannot be changed.
+    pub(super) fn without_buttons() -> Self {
+        Self { has_buttons: false, ..Self::new() }
+    }
+
+    /// One that knows no keys.
+    pub(super) fn without_keys() -> Self {
+        Self { is_keyed: false, ..Self::new() }
+    }
+
+    /// Makes it known; returns its token.
+    pub(super) fn register(&self) -> String {
+        ALL.lock().unwrap().insert(self.token.clone(), self.clone());
+        self.token.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    pub(super) fn cuts_every(&self, events: usize) {
+        self.state().cut_every = events;
+    }
+
+    pub(super) fn repeats(&self) {
+        self.state().repeats = true;
+    }
+
+    pub(super) fn refuses(&self, why: Option<&str>) {
+        self.state().refuses = why.map(str::to_owned);
+    }
+
+    pub(super) fn fails(&self, faults: impl IntoIterator<Item = Fault>) {
+        self.state().faults.extend(faults);
+    }
+
+    pub(super) fn connections(&self) -> usize {
+        self.state().connections
+    }
+
+    /// True if everything was taken.
+    pub(super) fn is_delivered(&self) -> bool {
+        self.state().queue.is_empty()
+    }
+
+    pub(super) fn press_answers(&self) -> Vec<String> {
+        self.state().press_answers.clone()
+    }
+
+    /// What a conversation shows.
+    pub(super) fn shown(&self, conversation: &str) -> Vec<Shown> {
+        self.state().shown.iter().filter(|shown| shown.to == conversation).cloned().collect()
+    }
+
+    pub(super) fn texts(&self, conversation: &str) -> Vec<String> {
+        self.shown(conversation).into_iter().map(|shown| shown.text).collect()
+    }
+
+    /// Something happens.
+    pub(super) fn happens(&self, person: &str, conversation: &str, is_group: bool, what: What) {
+        let id = format!("e{}", NEXT.fetch_add(1, Ordering::SeqCst));
+        let event = Event {
+            id,
+            at_ms: 0,
+            conversation: Conversation { id: conversation.to_owned(), is_group },
+            sender: Sender { id: person.to_owned(), name: person.to_uppercase(), is_bot: false },
+            what,
+            reply: json!({"to": conversation}),
+        };
+        self.state().queue.push_back(event);
+        self.news.notify_one();
+    }
+
+    /// A person writes; to a group if the conversation is not theirs, with a mention.
+    pub(super) fn says(&self, person: &str, conversation: &str, text: &str) {
+        let is_group = person != conversation;
+        self.writes(person, conversation, Message { mentions_us: is_group, ..written(text) });
+    }
+
+    pub(super) fn writes(&self, person: &str, conversation: &str, message: Message) {
+        self.happens(person, conversation, person != conversation, What::Message(message));
+    }
+
+    /// A person presses a button.
+    pub(super) fn presses(&self, person: &str, shown: &Shown, token: &str) {
+        let press = Press { token: token.to_owned(), message: shown.id.clone(), handle: Value::Null };
+        self.happens(person, &shown.to, person != shown.to, What::Press(press));
+    }
+}
+
+/// A message without anything special.
+pub(super) fn written(text: &str) -> Message {
+    Message {
+        id: String::new(),
+        text: text.to_owned(),
+        mentions_us: false,
+        is_edited: false,
+        quoted: None,
+        media: Vec::new(),
+    }
+}
+
+impl Platform for Messenger {
+    fn caps(&self) -> Caps {
+        Caps {
+            text_max: TEXT_MAX,
+            unit: Unit::Chars,
+            buttons: self.has_buttons,
+            edits: self.has_buttons,
+            edit_every_ms: 1,
+            send_every_ms: 0,
+            idempotent: self.is_keyed,
+            reply_window_ms: None,
+            replies_max: None,
+            replays: true,
+            file_max_bytes: 1024,
+        }
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
+        Box::pin(async { Ok("desk_bot".to_owned()) })
+    }
+
+    fn run<'a>(&'a self, inbox: &'a dyn Inbox, stop: &'a CancellationToken) -> BoxFuture<'a, End> {
+        Box::pin(async move {
+            self.state().connections += 1;
+            if let Some(why) = self.state().refuses.clone() {
+                return End::Refused(why);
+            }
+            inbox.connected("desk_bot");
+            let mut delivered = 0;
+            loop {
+                let (batch, cut_every, repeats) = {
+                    let state = self.state();
+                    let batch: Vec<Event> = state.queue.iter().take(7).cloned().collect();
+                    (batch, state.cut_every, state.repeats)
+                };
+                if batch.is_empty() {
+                    tokio::select! {
+                        () = self.news.notified() => continue,
+                        () = stop.cancelled() => return End::Stopped,
+                    }
+                }
+                inbox.alive();
+                for _ in 0..1 + usize::from(repeats) {
+                    if let Err(why) = inbox.take(batch.clone(), Some("c".to_owned())).await {
+                        return End::Lost(why);
+                    }
+                }
+                delivered += batch.len();
+                if cut_every > 0 && delivered >= cut_every {
+                    // Taken, and not confirmed: it comes again.
+                    self.state().cut_every = 0;
+                    return End::Lost("cut".to_owned());
+                }
+                self.state().queue.drain(..batch.len());
+            }
+        })
+    }
+
+    fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
+        let parts = platforms::parts::split(text, TEXT_MAX, &Unit::Chars);
+        let count = parts.len();
+        let part = |(at, part): (usize, &Styled)| {
+            let buttons = if at + 1 == count { buttons } else { &[] };
+            Outgoing { payload: json!({"text": part.text(), "buttons": buttons}) }
+        };
+        parts.iter().enumerate().map(part).collect()
+    }
+
+    fn send<'a>(
+        &'a self,
+        to: &'a Conversation,
+        message: &'a Outgoing,
+        _reply: &'a Value,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(async move {
+            let mut state = self.state();
+            let fault = state.faults.pop_front();
+            match fault {
+                Some(Fault::Away) => return Err(Failure::Away("nobody".to_owned())),
+                Some(Fault::TooFast) => return Err(Failure::TooFast { wait_ms: 1 }),
+                Some(Fault::LostUnsaid) => return Err(Failure::Unknown("cut".to_owned())),
+                Some(Fault::TakenUnsaid) | None => {}
+            }
+            let id = format!("m{key}");
+            let is_new = state.keys.insert(key.to_owned());
+            if is_new || !self.is_keyed {
+                let text = message.payload["text"].as_str().unwrap().to_owned();
+                let buttons = serde_json::from_value(message.payload["buttons"].clone()).unwrap();
+                state.shown.push(Shown { id: id.clone(), to: to.id.clone(), text, buttons });
+            }
+            match fault {
+                Some(_) => Err(Failure::Unknown("cut".to_owned())),
+                None => Ok(Sent { id }),
+            }
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        _to: &'a Conversation,
+        id: &'a str,
+        message: &'a Outgoing,
+    ) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(async move {
+            let mut state = self.state();
+            let found = state.shown.iter_mut().find(|shown| shown.id == id);
+            let shown = found.ok_or_else(|| Failure::Message("no such message".to_owned()))?;
+            message.payload["text"].as_str().unwrap().clone_into(&mut shown.text);
+            shown.buttons.clear();
+            Ok(())
+        })
+    }
+
+    fn send_file<'a>(
+        &'a self,
+        _to: &'a Conversation,
+        _file: &'a FileOut,
+        _reply: &'a Value,
+        _key: &'a str,
+    ) -> BoxFuture<'a, Result<Sent, Failure>> {
+        Box::pin(async { Err(Failure::Message("no files here".to_owned())) })
+    }
+
+    fn answer_press<'a>(&'a self, _handle: &'a Value, text: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+        self.state().press_answers.push(text.to_owned());
+        Box::pin(async { Ok(()) })
+    }
+
+    fn fetch<'a>(&'a self, _media: &'a Media, _max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
+        Box::pin(async { Ok(Bytes::from_static(b"picture")) })
+    }
+}

@@ -1,0 +1,104 @@
+//! `Message`: what an agent sends to its user's messengers, and to nobody else.
+
+use agent::PortError;
+use agent::approval::Access;
+use agent::tool::look::{Ground, Looked, part};
+use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, Typed, TypedTool};
+use chats::ChatService;
+use platforms::Styled;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::{User, hex};
+
+use crate::answers::{Target, parts};
+use crate::error::{Error, Result};
+use crate::limits::{MESSAGE_MAX_BYTES, WAITING_MAX};
+use crate::service::Channels;
+
+/// A message to the user's own messengers.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Message {
+    /// What the user reads there: Markdown.
+    text: String,
+    /// The name of the channel; all that the user is linked with if not given.
+    #[serde(default)]
+    channel: String,
+}
+
+impl Channels {
+    /// Offers the tool to the agents of these chats.
+    pub fn offer_tools(&self, chats: &ChatService) {
+        chats.tools().put(Typed::<Message>::new(self.clone()));
+    }
+
+    /// Sends a text to a user's own messengers; returns where it goes.
+    async fn message(&self, user: &User, text: &str, channel: &str) -> Result<Vec<String>> {
+        let inner = &self.0;
+        if text.trim().is_empty() || text.len() > MESSAGE_MAX_BYTES {
+            return Err(Error::invalid(format!("the text needs 1 to {MESSAGE_MAX_BYTES} bytes")));
+        }
+        let links = inner.store.channel_links(user.id, false).await?;
+        let is_named = |name: &str| channel.is_empty() || name == channel;
+        let source = format!("tool/{}", hex(&rand::random::<[u8; 16]>()));
+        let mut sent = Vec::new();
+        for link in links.iter().filter(|link| is_named(&link.account)) {
+            let Some(live) = inner.usable(link.account_id) else { continue };
+            if inner.store.outbox_counts(link.account_id).await?.waiting >= WAITING_MAX {
+                let text = format!("too many messages wait for {} already; it may be down", link.account);
+                return Err(Error::refused("busy", text));
+            }
+            let target = Target::unasked(&link.conversation, false, Some(user.id));
+            let payloads = parts(&*live.platform, &Styled::markdown(text), "…");
+            let rows = target.rows(link.account_id, &format!("{source}/{}", link.id), payloads);
+            inner.store.add_outgoing(link.account_id, live.account.user, &rows).await?;
+            sent.push(link.account.clone());
+        }
+        if sent.is_empty() {
+            let text = match links.is_empty() {
+                true => {
+                    "the user is linked with no channel; they link one in Settings → Channels, or with `sandbridge channel link`"
+                        .to_owned()
+                }
+                false => {
+                    let names: Vec<&str> = links.iter().map(|link| link.account.as_str()).collect();
+                    format!("none of the user's channels with this name is connected; they are linked with {}", names.join(", "))
+                }
+            };
+            return Err(Error::refused("not_found", text));
+        }
+        inner.wake.notify_one();
+        Ok(sent)
+    }
+}
+
+impl TypedTool for Message {
+    type Services = Channels;
+
+    const NAME: &'static str = "Message";
+    const DESCRIPTION: &'static str = "Sends a message to the user on the messengers that they linked, such as Telegram: to nobody else. \
+Use it where the user wants to be told something while they are not in this chat, for example at the end of long work or in a schedule. \
+Do not repeat what you answer here.";
+    const RULES: Rules = Rules::of(Access::Read).for_sub_agents(ForSubAgents::Never).without_machine();
+
+    fn hint(&self) -> &str {
+        &self.channel
+    }
+
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        Ok(Looked::words("sends a message to you".to_owned(), vec![part("text", &self.text)]))
+    }
+
+    async fn run(
+        &self,
+        channels: &Channels,
+        context: &ToolContext<'_>,
+        _live: Live<'_>,
+    ) -> Result<Outcome, Failure> {
+        match channels.message(context.user, &self.text, &self.channel).await {
+            Ok(sent) => Ok(Outcome::done(format!("it is being sent to {}", sent.join(", ")))),
+            Err(error) if error.kind() == "internal" => Err(PortError::Failed(error.to_string()).into()),
+            Err(error) => Err(Failure::Told(error.message())),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Accounts as clients see them.
+
+use std::collections::BTreeMap;
+
+use api::channel::{ChannelKind, ChannelLinkView, ChannelSetup, ChannelView};
+use api::words::ChannelState;
+use platforms::Kind;
+use store::{ChannelAccount, ChannelLink, OutboxCounts};
+
+use crate::document::Document;
+use crate::house::Status;
+
+/// The path of the addresses that messengers deliver to.
+pub(crate) const DELIVERIES: &str = "/api/v1/channel-deliveries/";
+
+/// A messenger.
+pub(crate) fn kind(kind: &Kind) -> ChannelKind {
+    let setup = |setup: &platforms::Setup| ChannelSetup {
+        key: setup.key.to_owned(),
+        label: setup.label.to_owned(),
+        help: setup.help.to_owned(),
+        is_secret: setup.is_secret,
+        default: setup.default.map(str::to_owned),
+    };
+    ChannelKind {
+        name: kind.name.to_owned(),
+        title: kind.title.to_owned(),
+        setup: kind.setup.iter().map(setup).collect(),
+    }
+}
+
+/// True if an account's messenger is one that this version knows, so that it may deliver.
+pub(crate) fn delivers(kinds: &[Kind], account: &ChannelAccount) -> bool {
+    kinds.iter().any(|kind| kind.name == account.kind)
+}
+
+/// An account; its settings only for its owner.
+pub(crate) fn account(
+    account: &ChannelAccount,
+    is_own: bool,
+    secrets: &BTreeMap<String, String>,
+    counts: OutboxCounts,
+    status: Option<Status>,
+    delivers: bool,
+) -> ChannelView {
+    let document = if is_own { Document::of(account) } else { Document::default() };
+    let is_known = status.is_some();
+    let status = status.unwrap_or_default();
+    let state = match (account.is_enabled, is_known) {
+        (false, _) => ChannelState::Off,
+        (true, false) => ChannelState::Connecting,
+        (true, true) => status.state.clone(),
+    };
+    ChannelView {
+        name: account.name.clone(),
+        kind: account.kind.clone(),
+        owner: account.owner.clone(),
+        is_own,
+        shared: account.is_shared,
+        enabled: account.is_enabled,
+        state,
+        connected_as: status.connected_as,
+        since: status.since_ms,
+        last_traffic: status.last_traffic_ms,
+        last_error: if is_own { status.last_error } else { String::new() },
+        gap: status.gap,
+        waiting: counts.waiting,
+        failed: counts.failed,
+        unsure: counts.unsure,
+        values: document.values,
+        secrets: secrets.keys().cloned().collect(),
+        allow: document.allow,
+        delivery_path: (is_own && delivers).then(|| format!("{DELIVERIES}{}", account.id)),
+    }
+}
+
+/// A link.
+pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
+    ChannelLinkView {
+        id: link.id,
+        channel: link.account,
+        kind: link.kind,
+        user: link.user_name,
+        person: link.person,
+        person_name: link.person_name,
+        created_at: link.created_at_ms,
+    }
+}

@@ -1,0 +1,129 @@
+//! The task that gives each line of work a task of its own: what arrived, answers that are complete, what is to be sent.
+//!
+//! Everything is found in the database, so that nothing depends on who was told what: a wake-up that is lost costs 20 s.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use store::Lane;
+use tokio::time::sleep;
+
+use crate::error::Result;
+use crate::house::Inner;
+use crate::limits::{BATCH, KEPT_MS, LANES, LONGEST_SLEEP, PURGE_EVERY_MS, RETRY_PAUSE};
+
+impl Inner {
+    /// Connects the accounts and begins to work, until the server stops.
+    pub(crate) fn begin_work(self: &Arc<Self>) {
+        let inner = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let (mut is_begun, mut purged_ms) = (false, 0);
+            loop {
+                let pause = match inner.beat(&mut is_begun, &mut purged_ms).await {
+                    Ok(()) => LONGEST_SLEEP,
+                    Err(error) => {
+                        tracing::error!(%error, "channels could not be worked on; they are tried again");
+                        RETRY_PAUSE
+                    }
+                };
+                tokio::select! {
+                    () = inner.stop.cancelled() => return,
+                    () = inner.wake.notified() => {}
+                    () = sleep(pause) => {}
+                }
+            }
+        });
+    }
+
+    /// Does all that is to be done now.
+    async fn beat(self: &Arc<Self>, is_begun: &mut bool, purged_ms: &mut i64) -> Result<()> {
+        // Each time: an owner may have been removed, or may no longer be an administrator.
+        self.sync().await?;
+        if !*is_begun {
+            self.settle_all().await?;
+            *is_begun = true;
+        }
+        if !self.has_any.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.look_at_changes().await?;
+        self.send_complete_answers().await?;
+        for lane in self.store.inbox_lanes(LANES).await? {
+            self.receive(&lane);
+        }
+        for lane in self.store.outbox_lanes(LANES).await? {
+            self.send(&lane);
+        }
+        let now_ms = self.store.now_ms();
+        if now_ms.abs_diff(*purged_ms) > PURGE_EVERY_MS.unsigned_abs() {
+            self.store.purge_channels(now_ms - KEPT_MS).await?;
+            *purged_ms = now_ms;
+        }
+        Ok(())
+    }
+
+    /// Works on what one person said in one conversation, unless a task does.
+    fn receive(self: &Arc<Self>, lane: &Lane) {
+        if self.live(lane.account_id).is_none() {
+            return;
+        }
+        let Some(working) = self.inbox_lanes.begin(lane) else { return };
+        let (inner, lane) = (Arc::clone(self), lane.clone());
+        self.tasks.spawn(async move {
+            let _working = working;
+            let Ok(_seat) = Arc::clone(&inner.at_once).acquire_owned().await else { return };
+            tokio::select! {
+                worked = inner.work_on(&lane) => {
+                    if let Err(error) = worked {
+                        tracing::error!(%error, "messages of a channel could not be worked on; they are tried again");
+                        inner.pause(RETRY_PAUSE).await;
+                    }
+                }
+                () = inner.stop.cancelled() => {}
+            }
+        });
+    }
+
+    /// Sends what is to be sent to one conversation, unless a task does.
+    fn send(self: &Arc<Self>, lane: &Lane) {
+        if self.usable(lane.account_id).is_none() {
+            return;
+        }
+        let Some(working) = self.outbox_lanes.begin(lane) else { return };
+        let (inner, lane) = (Arc::clone(self), lane.clone());
+        self.tasks.spawn(async move {
+            let _working = working;
+            // A try goes on when the server stops: without its outcome it would be made again.
+            if let Err(error) = inner.send_all(&lane).await {
+                tracing::error!(%error, "messages of a channel could not be sent; they are tried again");
+                inner.pause(RETRY_PAUSE).await;
+            }
+        });
+    }
+
+    /// Waits so long, or until the server stops.
+    pub(crate) async fn pause(&self, duration: Duration) {
+        tokio::select! {
+            () = sleep(duration) => {}
+            () = self.stop.cancelled() => {}
+        }
+    }
+
+    /// Puts what answers are complete into the outbox.
+    async fn send_complete_answers(self: &Arc<Self>) -> Result<()> {
+        let mut after = 0;
+        loop {
+            let answers = self.store.complete_answers(after, BATCH).await?;
+            for answer in &answers {
+                after = answer.id;
+                if let Some(live) = self.usable(answer.account_id) {
+                    self.complete(&live, answer).await?;
+                }
+            }
+            if answers.len() < usize::try_from(BATCH).unwrap_or(usize::MAX) {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The routes of channels.
+
+use api::channel::{ChannelCode, ChannelList, ChannelPut, ChannelTested, ChannelView};
+use hyper::Method;
+
+use crate::failure::Failure;
+use crate::http::{Client, percent_encoded, read};
+use crate::limits::ANSWER_TIMEOUT;
+
+type Answer<T> = Result<T, Failure>;
+
+impl Client {
+    /// `GET /api/v1/channels`.
+    pub(crate) async fn channels(&mut self) -> Answer<ChannelList> {
+        self.get("/api/v1/channels").await
+    }
+
+    /// `PUT /api/v1/channels/{name}`.
+    pub(super) async fn put_channel(&mut self, name: &str, put: &ChannelPut) -> Answer<ChannelView> {
+        read(&self.send_document(Method::PUT, &of(name, ""), put, ANSWER_TIMEOUT).await?)
+    }
+
+    /// `DELETE /api/v1/channels/{name}`.
+    pub(super) async fn remove_channel(&mut self, name: &str) -> Answer<()> {
+        self.delete(&of(name, "")).await
+    }
+
+    /// `POST /api/v1/channels/{name}/test`.
+    pub(super) async fn test_channel(&mut self, name: &str) -> Answer<ChannelTested> {
+        read(&self.ask(Method::POST, &of(name, "/test")).await?)
+    }
+
+    /// `POST /api/v1/channels/{name}/link`.
+    pub(super) async fn link_channel(&mut self, name: &str) -> Answer<ChannelCode> {
+        read(&self.ask(Method::POST, &of(name, "/link")).await?)
+    }
+
+    /// `DELETE /api/v1/channel-links/{id}`.
+    pub(super) async fn unlink_channel(&mut self, link: i64) -> Answer<()> {
+        self.delete(&format!("/api/v1/channel-links/{link}")).await
+    }
+}
+
+fn of(name: &str, what: &str) -> String {
+    format!("/api/v1/channels/{}{what}", percent_encoded(name))
+}

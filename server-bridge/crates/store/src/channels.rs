@@ -1,0 +1,27 @@
+//! Chats reached from messengers: accounts, links, and every message on its way in and out.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `accounts` | bots on messengers, each with its sealed secrets |
+//! | `links` | who a person on a messenger is, the codes that link, groups |
+//! | `inbox` | what arrived, once each |
+//! | `answers` | answers that are not complete yet |
+//! | `outbox` | what is sent |
+//! | `presses` | the answers below questions |
+
+mod accounts;
+mod answers;
+mod inbox;
+mod links;
+mod outbox;
+mod presses;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use accounts::place;
+pub use accounts::{ChannelAccount, ChannelDraft};
+pub use answers::{ChannelAnswer, NewAnswer};
+pub use inbox::{ChannelEvent, InboxState, Lane, NewEvent};
+pub use links::{ChannelLink, Person, Redeemed};
+pub use outbox::{NewOutgoing, OutState, OutboxCounts, Outgoing};
+pub use presses::{NewPress, OpenAsk, Press};

@@ -1,0 +1,215 @@
+//! Accounts: bots on messengers, each with its sealed secrets.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{CHANNEL_DOCUMENT_MAX_BYTES, CHANNEL_NAME_MAX_BYTES, CHANNELS_PER_USER};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+/// An account on a messenger.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ChannelAccount {
+    /// The id, never given twice.
+    pub id: i64,
+    /// Its owner.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// Its owner's name.
+    pub owner: String,
+    /// Its name, unique among its owner's.
+    pub name: String,
+    /// The messenger.
+    pub kind: String,
+    /// Its settings, as JSON.
+    pub document_json: String,
+    /// True if it is to be connected.
+    pub is_enabled: bool,
+    /// True if every user may link with it: its owner wants that, and is an administrator.
+    pub is_shared: bool,
+    /// Another one after each change.
+    pub revision: i64,
+    /// When it was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+/// An account to add, or the new settings of one.
+#[derive(Clone, Copy, Debug)]
+pub struct ChannelDraft<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The messenger.
+    pub kind: &'a str,
+    /// Its settings, as JSON.
+    pub document_json: &'a str,
+    /// Its secrets, as JSON; `None` keeps those that it has.
+    pub secrets_json: Option<&'a str>,
+    /// True to connect it.
+    pub is_enabled: bool,
+    /// True if every user may link with it.
+    pub is_shared: bool,
+}
+
+macro_rules! accounts {
+    () => {
+        "SELECT a.id, a.user_id, u.name AS owner, a.name, a.kind, a.document_json, a.is_enabled,
+            (a.is_shared AND u.admin) AS is_shared, a.revision, a.created_at_ms
+         FROM channel_accounts a JOIN users u ON u.id = a.user_id"
+    };
+}
+
+/// The owner of an account's secrets.
+pub(crate) fn place(user: UserId, name: &str) -> String {
+    format!("channel/{user}/{name}")
+}
+
+impl Store {
+    /// The accounts that a user may link with: their own, and those that administrators share; by name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn channels(&self, user: UserId) -> Result<Vec<ChannelAccount>> {
+        let accounts = query_as(concat!(
+            accounts!(),
+            " WHERE a.user_id = $1 OR (a.is_shared AND u.admin) ORDER BY a.name, a.user_id <> $1, a.id"
+        ));
+        Ok(accounts.bind(user).fetch_all(self.database.reader()).await?)
+    }
+
+    /// The account of this name that a user may link with: their own one before a shared one.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's that is not shared.
+    pub async fn channel(&self, user: UserId, name: &str) -> Result<ChannelAccount> {
+        let accounts = query_as(concat!(
+            accounts!(),
+            " WHERE a.name = $2 AND (a.user_id = $1 OR (a.is_shared AND u.admin)) ORDER BY a.user_id <> $1, a.id LIMIT 1"
+        ));
+        let found = accounts.bind(user).bind(name).fetch_optional(self.database.reader()).await?;
+        found.ok_or_else(|| Error::not_found("channel", name))
+    }
+
+    /// The account with this id.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn channel_by_id(&self, id: i64) -> Result<Option<ChannelAccount>> {
+        let accounts = query_as(concat!(accounts!(), " WHERE a.id = $1"));
+        Ok(accounts.bind(id).fetch_optional(self.database.reader()).await?)
+    }
+
+    /// The accounts of all users that are to be connected.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn enabled_channels(&self) -> Result<Vec<ChannelAccount>> {
+        let accounts = query_as(concat!(accounts!(), " WHERE a.is_enabled ORDER BY a.id"));
+        Ok(accounts.fetch_all(self.database.reader()).await?)
+    }
+
+    /// The secrets of an account, as JSON; `None` if it has none, or the key that sealed them is lost.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn channel_secrets(&self, account: &ChannelAccount) -> Result<Option<String>> {
+        let sealed: Option<Option<String>> =
+            query_scalar("SELECT secrets_sealed FROM channel_accounts WHERE id = $1")
+                .bind(account.id)
+                .fetch_optional(self.database.reader())
+                .await?;
+        let open = |sealed: String| self.sealer()?.open(&place(account.user, &account.name), &sealed);
+        Ok(sealed.flatten().and_then(|sealed| open(sealed).ok()))
+    }
+
+    /// Adds an account, or changes the one with this name. Its links and its messages stay.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] beyond 20 accounts, 64 bytes of name, 64 KiB of settings or of secrets, and for the name of an account on
+    /// another messenger; [`Error::Locked`] for secrets.
+    pub async fn put_channel(&self, user: UserId, draft: ChannelDraft<'_>) -> Result<ChannelAccount> {
+        let ChannelDraft { name, kind, document_json, secrets_json, is_enabled, is_shared } = draft;
+        check_length("name", name, CHANNEL_NAME_MAX_BYTES)?;
+        check_length("channel", document_json, CHANNEL_DOCUMENT_MAX_BYTES)?;
+        check_length("channel", secrets_json.unwrap_or_default(), CHANNEL_DOCUMENT_MAX_BYTES)?;
+        let sealed =
+            secrets_json.map(|secrets| self.sealer()?.seal(&place(user, name), secrets)).transpose()?;
+        let invalid = |rule: String| Error::Invalid { what: "channel", rule };
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let others: i64 =
+            query_scalar("SELECT COUNT(*) FROM channel_accounts WHERE user_id = $1 AND name <> $2")
+                .bind(user)
+                .bind(name)
+                .fetch_one(&mut transaction)
+                .await?;
+        if others >= CHANNELS_PER_USER {
+            return Err(invalid(format!("is one too many: you have {others}; remove one first")));
+        }
+        let put: Option<i64> = query_scalar(
+            "INSERT INTO channel_accounts (user_id, name, kind, document_json, secrets_sealed, is_enabled, is_shared,
+                created_at_ms, updated_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+             ON CONFLICT (user_id, name) DO UPDATE SET document_json = excluded.document_json,
+                secrets_sealed = COALESCE(excluded.secrets_sealed, channel_accounts.secrets_sealed),
+                is_enabled = excluded.is_enabled, is_shared = excluded.is_shared,
+                revision = channel_accounts.revision + 1, updated_at_ms = excluded.updated_at_ms
+                WHERE channel_accounts.kind = excluded.kind
+             RETURNING id",
+        )
+        .bind(user)
+        .bind(name)
+        .bind(kind)
+        .bind(document_json)
+        .bind(sealed)
+        .bind(is_enabled)
+        .bind(is_shared)
+        .bind(self.now_ms())
+        .fetch_optional(&mut transaction)
+        .await?;
+        if put.is_none() {
+            let rule =
+                "has the name of one on another messenger; choose another name, or remove that one first";
+            return Err(invalid(rule.to_owned()));
+        }
+        transaction.commit().await?;
+        self.channel(user, name).await
+    }
+
+    /// Removes an account with its links and everything on its way; the chats stay. Returns its id if it was there.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_channel(&self, user: UserId, name: &str) -> Result<Option<i64>> {
+        Ok(query_scalar("DELETE FROM channel_accounts WHERE user_id = $1 AND name = $2 RETURNING id")
+            .bind(user)
+            .bind(name)
+            .fetch_optional(self.database.writer(Scope::User(user)))
+            .await?)
+    }
+
+    /// Where an account's messenger goes on.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn channel_cursor(&self, account: i64) -> Result<Option<String>> {
+        let cursor = query_scalar("SELECT cursor_text FROM channel_cursors WHERE account_id = $1");
+        Ok(cursor.bind(account).fetch_optional(self.database.reader()).await?)
+    }
+
+    /// Removes what is older than that and over: events, sent messages, codes, and people who were never linked.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn purge_channels(&self, before_ms: i64) -> Result<()> {
+        let mut transaction = self.database.write(Scope::System).await?;
+        for sql in [
+            "DELETE FROM channel_outbox WHERE ended_at_ms < $1",
+            "DELETE FROM channel_inbox WHERE received_at_ms < $1 AND state = 'done'
+                AND id NOT IN (SELECT inbox_id FROM channel_answers)",
+            "DELETE FROM link_codes WHERE expires_at_ms < $1",
+            "DELETE FROM channel_strangers WHERE told_at_ms < $1 AND tries_since_ms < $1",
+        ] {
+            query(sql).bind(before_ms).execute(&mut transaction).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+}

@@ -1,0 +1,163 @@
+//! Answers that are sent once they are complete.
+
+use sqlx::FromRow;
+
+use super::outbox::NewOutgoing;
+use crate::error::Result;
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{Message, MessageId, Store, UserId};
+
+/// An answer to wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewAnswer {
+    /// Where it is sent.
+    pub conversation: String,
+    /// True if that is a group.
+    pub is_group: bool,
+    /// What the messenger needs for an answer, as JSON.
+    pub reply_json: String,
+    /// Its user.
+    pub user: UserId,
+    /// The message that shows it.
+    pub message: MessageId,
+}
+
+/// An answer that is not sent yet.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ChannelAnswer {
+    /// The id; later answers have larger ones.
+    pub id: i64,
+    /// The event that it answers.
+    pub inbox_id: i64,
+    /// The account.
+    pub account_id: i64,
+    /// Where it is sent.
+    pub conversation: String,
+    /// True if that is a group.
+    pub is_group: bool,
+    /// What the messenger needs for an answer, as JSON.
+    pub reply_json: String,
+    /// Its user.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// The message that shows it.
+    #[sqlx(rename = "message_id")]
+    pub message: MessageId,
+    /// True if its turn or its command has ended.
+    pub is_complete: bool,
+    /// Why its turn did not end well.
+    pub error: Option<String>,
+}
+
+macro_rules! answers {
+    () => {
+        "SELECT a.id, a.inbox_id, a.account_id, a.conversation, a.is_group, a.reply_json, a.user_id, a.message_id,
+            COALESCE(t.status NOT IN ('queued', 'running'), TRUE) AND COALESCE(e.status <> 'running', TRUE) AS is_complete,
+            t.error
+         FROM channel_answers a LEFT JOIN turns t ON t.message_id = a.message_id
+         LEFT JOIN execs e ON e.message_id = a.message_id"
+    };
+}
+
+impl NewAnswer {
+    pub(super) async fn insert(
+        &self,
+        transaction: &mut Transaction,
+        account: i64,
+        event: i64,
+        now_ms: i64,
+    ) -> Result<()> {
+        query(
+            "INSERT INTO channel_answers (inbox_id, account_id, conversation, is_group, reply_json, user_id, message_id, created_at_ms)
+             SELECT $1, $2, $3, $4, $5, $6, m.id, $7 FROM messages m WHERE m.id = $8",
+        )
+        .bind(event)
+        .bind(account)
+        .bind(&self.conversation)
+        .bind(self.is_group)
+        .bind(&self.reply_json)
+        .bind(self.user)
+        .bind(now_ms)
+        .bind(self.message)
+        .execute(&mut *transaction)
+        .await?;
+        Ok(())
+    }
+}
+
+impl Store {
+    /// The answers after this one that are complete, `limit` at most.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn complete_answers(&self, after: i64, limit: i64) -> Result<Vec<ChannelAnswer>> {
+        Ok(query_as(concat!(
+            answers!(),
+            " WHERE a.id > $1 AND COALESCE(t.status NOT IN ('queued', 'running'), TRUE)
+                AND COALESCE(e.status <> 'running', TRUE) ORDER BY a.id LIMIT $2"
+        ))
+        .bind(after)
+        .bind(limit)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The answers that wait for the turn that a message belongs to.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn answers_of_turn(&self, user: UserId, message: MessageId) -> Result<Vec<ChannelAnswer>> {
+        Ok(query_as(concat!(
+            answers!(),
+            " WHERE a.user_id = $1 AND t.id = (SELECT m.turn_id FROM messages m WHERE m.id = $2) ORDER BY a.id"
+        ))
+        .bind(user)
+        .bind(message)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// True if an answer is waited for that this message shows.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn is_awaited(&self, message: MessageId) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM channel_answers WHERE message_id = $1)";
+        Ok(query_scalar(sql).bind(message).fetch_one(self.database.reader()).await?)
+    }
+
+    /// The messages of a turn from the one that shows its first answer on, in their order.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn turn_messages(&self, user: UserId, first: MessageId) -> Result<Vec<Message>> {
+        Ok(query_as(
+            "SELECT m.id, m.chat_id, m.role, m.author_id, m.text, m.document_json, m.created_at_ms, m.undone
+             FROM messages m JOIN messages f ON f.turn_id = m.turn_id AND f.chat_id = m.chat_id JOIN chats c ON c.id = m.chat_id
+             WHERE f.id = $1 AND m.id >= $1 AND c.user_id = $2 ORDER BY m.id",
+        )
+        .bind(first)
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Replaces an answer by the messages that are sent for it: all or nothing, and once.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn complete_answer(&self, answer: &ChannelAnswer, outgoing: &[NewOutgoing]) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(answer.user)).await?;
+        let gone = query("DELETE FROM channel_answers WHERE id = $1")
+            .bind(answer.id)
+            .execute(&mut transaction)
+            .await?;
+        if gone.rows_affected() == 0 {
+            return Ok(());
+        }
+        for one in outgoing {
+            one.insert(&mut transaction, answer.account_id, self.now_ms()).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+}

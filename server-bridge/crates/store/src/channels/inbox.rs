@@ -1,0 +1,281 @@
+//! What arrived from messengers: a row for each event, written before the messenger is told that it was taken.
+//!
+//! ```text
+//!   new ──▶ begun (what is posted for it is on record) ──▶ done (kept to know a repetition)
+//!    └────────────────────────────────────────────────────▲
+//! ```
+
+use sqlx::FromRow;
+
+use super::accounts::ChannelAccount;
+use super::answers::NewAnswer;
+use super::outbox::NewOutgoing;
+use crate::chats::create_in;
+use crate::error::{Error, Result, check_length};
+use crate::limits::{CHANNEL_EVENT_MAX_BYTES, CHANNEL_EVENTS_WAITING, CHANNEL_ID_MAX_BYTES};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{ChatId, Store, UserId};
+
+/// How far an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum InboxState {
+    /// Nothing was done for it.
+    New,
+    /// What is posted for it is on record.
+    Begun,
+    /// Everything was done for it.
+    Done,
+}
+
+/// An event to record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEvent {
+    /// The messenger's id of it: of one account there is one event with this id.
+    pub platform_id: String,
+    /// Its conversation.
+    pub conversation: String,
+    /// The messenger's id of its sender.
+    pub person: String,
+    /// The event, as JSON.
+    pub event_json: String,
+}
+
+/// What one person says in one conversation with one account, which is worked on in its order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, FromRow)]
+pub struct Lane {
+    /// The account.
+    pub account_id: i64,
+    /// The conversation.
+    pub conversation: String,
+    /// The messenger's id of the person; empty for what is sent.
+    pub person: String,
+}
+
+/// An event on record.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ChannelEvent {
+    /// The id; later events have larger ones.
+    pub id: i64,
+    /// The messenger's id of it.
+    pub platform_id: String,
+    /// How far it is.
+    pub state: InboxState,
+    /// The event, as JSON.
+    pub event_json: String,
+    /// The user for whom it is posted, once that is decided.
+    #[sqlx(rename = "user_id")]
+    pub user: Option<UserId>,
+    /// The chat that it is posted to, once that is decided; `None` again if that chat was deleted.
+    #[sqlx(rename = "chat_id")]
+    pub chat: Option<ChatId>,
+    /// What is posted, as JSON, once that is decided.
+    pub post_json: Option<String>,
+}
+
+impl Store {
+    /// Records events of an account and where its messenger goes on, both or nothing. Events whose ids are on record are left out;
+    /// returns the number of the others.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for ids beyond 256 bytes or an event beyond 2 MiB, and if 10,000 events wait already.
+    pub async fn take_events(
+        &self,
+        account: &ChannelAccount,
+        events: &[NewEvent],
+        cursor: Option<&str>,
+    ) -> Result<u64> {
+        for event in events {
+            for id in [&event.platform_id, &event.conversation, &event.person] {
+                check_length("id", id, CHANNEL_ID_MAX_BYTES)?;
+            }
+            check_length("event", &event.event_json, CHANNEL_EVENT_MAX_BYTES)?;
+        }
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(account.user)).await?;
+        let waiting: i64 =
+            query_scalar("SELECT COUNT(*) FROM channel_inbox WHERE account_id = $1 AND state <> 'done'")
+                .bind(account.id)
+                .fetch_one(&mut transaction)
+                .await?;
+        if waiting >= CHANNEL_EVENTS_WAITING && !events.is_empty() {
+            let rule = format!("is one too many: {waiting} wait already; it is taken later");
+            return Err(Error::Invalid { what: "event", rule });
+        }
+        let mut added = 0;
+        for event in events {
+            let inserted = query(
+                "INSERT INTO channel_inbox (account_id, platform_id, conversation, person, state, event_json, received_at_ms)
+                 VALUES ($1, $2, $3, $4, 'new', $5, $6) ON CONFLICT (account_id, platform_id) DO NOTHING",
+            )
+            .bind(account.id)
+            .bind(&event.platform_id)
+            .bind(&event.conversation)
+            .bind(&event.person)
+            .bind(&event.event_json)
+            .bind(now_ms)
+            .execute(&mut transaction)
+            .await?;
+            added += inserted.rows_affected();
+        }
+        if let Some(cursor) = cursor {
+            query(
+                "INSERT INTO channel_cursors (account_id, cursor_text, updated_at_ms) VALUES ($1, $2, $3)
+                 ON CONFLICT (account_id) DO UPDATE SET cursor_text = excluded.cursor_text, updated_at_ms = excluded.updated_at_ms",
+            )
+            .bind(account.id)
+            .bind(cursor)
+            .bind(now_ms)
+            .execute(&mut transaction)
+            .await?;
+        }
+        transaction.commit().await?;
+        Ok(added)
+    }
+
+    /// Who has events that are not done, of all accounts that are enabled; `limit` at most, those first that wait longest.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn inbox_lanes(&self, limit: i64) -> Result<Vec<Lane>> {
+        Ok(query_as(
+            "SELECT account_id, conversation, person FROM channel_inbox WHERE state <> 'done'
+                AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
+             GROUP BY account_id, conversation, person ORDER BY MIN(id) LIMIT $1",
+        )
+        .bind(limit)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The oldest event of these after the event `after` that is not done.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn next_event(&self, lane: &Lane, after: i64) -> Result<Option<ChannelEvent>> {
+        Ok(query_as(
+            "SELECT id, platform_id, state, event_json, user_id, chat_id, post_json FROM channel_inbox
+             WHERE account_id = $1 AND conversation = $2 AND person = $3 AND state <> 'done' AND id > $4 ORDER BY id LIMIT 1",
+        )
+        .bind(lane.account_id)
+        .bind(&lane.conversation)
+        .bind(&lane.person)
+        .bind(after)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// Records what is posted for an event, and where, before that happens.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn begin_event(&self, event: i64, user: UserId, chat: &ChatId, post_json: &str) -> Result<()> {
+        query(
+            "UPDATE channel_inbox SET state = 'begun', user_id = $1, chat_id = $2, post_json = $3 WHERE id = $4 AND state = 'new'",
+        )
+        .bind(user)
+        .bind(chat)
+        .bind(post_json)
+        .bind(event)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
+    /// Records that everything was done for an event, with the answer that is waited for and the messages that are sent: all or
+    /// nothing, and once.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn finish_event(
+        &self,
+        account: &ChannelAccount,
+        event: i64,
+        answers: &[NewAnswer],
+        outgoing: &[NewOutgoing],
+    ) -> Result<()> {
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(account.user)).await?;
+        let done = query(
+            "UPDATE channel_inbox SET state = 'done', event_json = '', post_json = NULL WHERE id = $1 AND state <> 'done'",
+        )
+        .bind(event)
+        .execute(&mut transaction)
+        .await?;
+        if done.rows_affected() == 0 {
+            return Ok(());
+        }
+        for answer in answers {
+            answer.insert(&mut transaction, account.id, event, now_ms).await?;
+        }
+        for one in outgoing {
+            one.insert(&mut transaction, account.id, now_ms).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// The chat that a user talks to from a conversation: the one on record, or a new one.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn channel_chat(&self, account: i64, conversation: &str, user: UserId) -> Result<ChatId> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let known: Option<ChatId> = query_scalar(
+            "SELECT chat_id FROM channel_chats WHERE account_id = $1 AND conversation = $2 AND user_id = $3",
+        )
+        .bind(account)
+        .bind(conversation)
+        .bind(user)
+        .fetch_optional(&mut transaction)
+        .await?;
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let made = create_in(&mut transaction, user, self.now_ms()).await?.id;
+        query(
+            "INSERT INTO channel_chats (account_id, conversation, user_id, chat_id) VALUES ($1, $2, $3, $4)",
+        )
+        .bind(account)
+        .bind(conversation)
+        .bind(user)
+        .bind(&made)
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(made)
+    }
+
+    /// Has a user talk to another chat from a conversation.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn set_channel_chat(
+        &self,
+        account: i64,
+        conversation: &str,
+        user: UserId,
+        chat: &ChatId,
+    ) -> Result<()> {
+        query(
+            "INSERT INTO channel_chats (account_id, conversation, user_id, chat_id)
+             SELECT $1, $2, $3, c.id FROM chats c WHERE c.id = $4 AND c.user_id = $3
+             ON CONFLICT (account_id, conversation, user_id) DO UPDATE SET chat_id = excluded.chat_id",
+        )
+        .bind(account)
+        .bind(conversation)
+        .bind(user)
+        .bind(chat)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
+    /// True if a user talks to this chat from a messenger.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn is_channel_chat(&self, chat: &ChatId) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM channel_chats WHERE chat_id = $1)";
+        Ok(query_scalar(sql).bind(chat).fetch_one(self.database.reader()).await?)
+    }
+}

@@ -1,0 +1,308 @@
+//! Who a person on a messenger is here; the codes that link; groups.
+
+use sqlx::FromRow;
+
+use super::accounts::ChannelAccount;
+use crate::error::{Result, check_length};
+use crate::limits::{
+    CHANNEL_ID_MAX_BYTES, LINK_CODE_TRIES, LINK_TRIES_MS, LINK_TRIES_PER_PERSON, STRANGER_TOLD_EVERY_MS,
+    beginning,
+};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+/// A person on a messenger.
+#[derive(Clone, Copy, Debug)]
+pub struct Person<'a> {
+    /// The messenger's id of them.
+    pub id: &'a str,
+    /// The name that it shows.
+    pub name: &'a str,
+    /// The direct conversation with them.
+    pub conversation: &'a str,
+}
+
+/// A person on a messenger who is a user.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct ChannelLink {
+    /// The id.
+    pub id: i64,
+    /// The account.
+    pub account_id: i64,
+    /// The account's name.
+    pub account: String,
+    /// The messenger.
+    pub kind: String,
+    /// The user.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// The user's name.
+    pub user_name: String,
+    /// The messenger's id of the person.
+    pub person: String,
+    /// The name that it shows.
+    pub person_name: String,
+    /// The direct conversation with them.
+    pub conversation: String,
+    /// When they were linked, in Unix milliseconds.
+    pub created_at_ms: i64,
+}
+
+/// What became of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redeemed {
+    /// The person is this user from now on.
+    Linked(UserId),
+    /// There is no such code: it is wrong, used, over, or was tried too often.
+    Wrong,
+    /// The person tried too many codes; this one was not looked at.
+    TooMany,
+}
+
+const LINKS: &str = "SELECT l.id, l.account_id, a.name AS account, a.kind, l.user_id, u.name AS user_name, l.person, l.person_name,
+        l.conversation, l.created_at_ms
+     FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id JOIN users u ON u.id = l.user_id
+     JOIN users o ON o.id = a.user_id
+     WHERE (l.user_id = $1 AND (a.user_id = $1 OR (a.is_shared AND o.admin))) OR ($2 AND a.user_id = $1)
+     ORDER BY a.name, l.id";
+
+impl Store {
+    /// Gives a user a code for an account; an earlier one ends. `prefix` says whose it is, the hash is that of the whole code.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn put_link_code(
+        &self,
+        account: i64,
+        user: UserId,
+        (prefix, code_sha256): (&str, &str),
+        expires_at_ms: i64,
+    ) -> Result<()> {
+        query(
+            "INSERT INTO link_codes (account_id, user_id, prefix, code_sha256, tries_left, expires_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (account_id, user_id) DO UPDATE SET prefix = excluded.prefix, code_sha256 = excluded.code_sha256,
+                tries_left = excluded.tries_left, expires_at_ms = excluded.expires_at_ms",
+        )
+        .bind(account)
+        .bind(user)
+        .bind(prefix)
+        .bind(code_sha256)
+        .bind(LINK_CODE_TRIES)
+        .bind(expires_at_ms)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
+    /// Links a person by a code, which ends by that. A wrong code counts against the person, and against the codes with its prefix.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for an id beyond 256 bytes; [`crate::Error::Database`].
+    pub async fn redeem_code(
+        &self,
+        account: &ChannelAccount,
+        person: Person<'_>,
+        (prefix, code_sha256): (&str, &str),
+    ) -> Result<Redeemed> {
+        check_length("id", person.id, CHANNEL_ID_MAX_BYTES)?;
+        check_length("id", person.conversation, CHANNEL_ID_MAX_BYTES)?;
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(account.user)).await?;
+        let tries: i64 = query_scalar(
+            "INSERT INTO channel_strangers (account_id, person, tries, tries_since_ms) VALUES ($1, $2, 1, $3)
+             ON CONFLICT (account_id, person) DO UPDATE SET
+                tries = CASE WHEN channel_strangers.tries_since_ms > $4 THEN channel_strangers.tries + 1 ELSE 1 END,
+                tries_since_ms = CASE WHEN channel_strangers.tries_since_ms > $4 THEN channel_strangers.tries_since_ms ELSE $3 END
+             RETURNING tries",
+        )
+        .bind(account.id)
+        .bind(person.id)
+        .bind(now_ms)
+        .bind(now_ms - LINK_TRIES_MS)
+        .fetch_one(&mut transaction)
+        .await?;
+        if tries > LINK_TRIES_PER_PERSON {
+            transaction.commit().await?;
+            return Ok(Redeemed::TooMany);
+        }
+        let user: Option<UserId> = query_scalar(
+            "DELETE FROM link_codes WHERE account_id = $1 AND code_sha256 = $2 AND expires_at_ms > $3 AND tries_left > 0
+                AND (user_id = $4 OR $5) RETURNING user_id",
+        )
+        .bind(account.id)
+        .bind(code_sha256)
+        .bind(now_ms)
+        .bind(account.user)
+        .bind(account.is_shared)
+        .fetch_optional(&mut transaction)
+        .await?;
+        let Some(user) = user else {
+            query("UPDATE link_codes SET tries_left = tries_left - 1 WHERE account_id = $1 AND prefix = $2")
+                .bind(account.id)
+                .bind(prefix)
+                .execute(&mut transaction)
+                .await?;
+            transaction.commit().await?;
+            return Ok(Redeemed::Wrong);
+        };
+        query(
+            "INSERT INTO channel_links (account_id, person, person_name, conversation, user_id, created_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (account_id, person) DO UPDATE SET person_name = excluded.person_name,
+                conversation = excluded.conversation, user_id = excluded.user_id, created_at_ms = excluded.created_at_ms",
+        )
+        .bind(account.id)
+        .bind(person.id)
+        .bind(beginning(person.name, CHANNEL_ID_MAX_BYTES))
+        .bind(person.conversation)
+        .bind(user)
+        .bind(now_ms)
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(Redeemed::Linked(user))
+    }
+
+    /// Ends a code that others have seen. Returns true if there was one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn void_code(&self, account: &ChannelAccount, code_sha256: &str) -> Result<bool> {
+        let gone = query("DELETE FROM link_codes WHERE account_id = $1 AND code_sha256 = $2")
+            .bind(account.id)
+            .bind(code_sha256)
+            .execute(self.database.writer(Scope::User(account.user)))
+            .await?;
+        Ok(gone.rows_affected() > 0)
+    }
+
+    /// The user that a person is linked with, as long as that user may use the account.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn linked_user(&self, account: &ChannelAccount, person: &str) -> Result<Option<UserId>> {
+        let user: Option<UserId> =
+            query_scalar("SELECT user_id FROM channel_links WHERE account_id = $1 AND person = $2")
+                .bind(account.id)
+                .bind(person)
+                .fetch_optional(self.database.reader())
+                .await?;
+        Ok(user.filter(|user| account.is_shared || *user == account.user))
+    }
+
+    /// A user's links; with `of_accounts` also those of others with the user's accounts.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn channel_links(&self, user: UserId, of_accounts: bool) -> Result<Vec<ChannelLink>> {
+        Ok(query_as(LINKS).bind(user).bind(of_accounts).fetch_all(self.database.reader()).await?)
+    }
+
+    /// Removes a link of the user, or one with an account of the user. Returns true if it was there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn remove_channel_link(&self, user: UserId, link: i64) -> Result<bool> {
+        let gone = query(
+            "DELETE FROM channel_links WHERE id = $1
+                AND (user_id = $2 OR account_id IN (SELECT id FROM channel_accounts WHERE user_id = $2))",
+        )
+        .bind(link)
+        .bind(user)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(gone.rows_affected() == 1)
+    }
+
+    /// True if a person who is not linked is to be told so now: once an hour.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn tells_stranger(&self, account: &ChannelAccount, person: &str) -> Result<bool> {
+        let now_ms = self.now_ms();
+        let told: Option<i64> = query_scalar(
+            "INSERT INTO channel_strangers (account_id, person, told_at_ms) VALUES ($1, $2, $3)
+             ON CONFLICT (account_id, person) DO UPDATE SET told_at_ms = excluded.told_at_ms
+                WHERE channel_strangers.told_at_ms <= $4 OR channel_strangers.told_at_ms > $3
+             RETURNING told_at_ms",
+        )
+        .bind(account.id)
+        .bind(person)
+        .bind(now_ms)
+        .bind(now_ms - STRANGER_TOLD_EVERY_MS)
+        .fetch_optional(self.database.writer(Scope::User(account.user)))
+        .await?;
+        Ok(told.is_some())
+    }
+
+    /// Has an account answer in a group, or no longer.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn set_channel_group(
+        &self,
+        account: &ChannelAccount,
+        conversation: &str,
+        is_on: bool,
+    ) -> Result<()> {
+        let writer = self.database.writer(Scope::User(account.user));
+        if is_on {
+            let sql = "INSERT INTO channel_groups (account_id, conversation, created_at_ms) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+            query(sql).bind(account.id).bind(conversation).bind(self.now_ms()).execute(writer).await?;
+        } else {
+            let sql = "DELETE FROM channel_groups WHERE account_id = $1 AND conversation = $2";
+            query(sql).bind(account.id).bind(conversation).execute(writer).await?;
+        }
+        Ok(())
+    }
+
+    /// True if an account answers in a group.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn is_channel_group(&self, account: i64, conversation: &str) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM channel_groups WHERE account_id = $1 AND conversation = $2)";
+        Ok(query_scalar(sql).bind(account).bind(conversation).fetch_one(self.database.reader()).await?)
+    }
+
+    /// Gives a conversation another id: its chats, its group and what is on its way go along.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn move_conversation(&self, account: &ChannelAccount, from: &str, to: &str) -> Result<()> {
+        check_length("id", to, CHANNEL_ID_MAX_BYTES)?;
+        let mut transaction = self.database.write(Scope::User(account.user)).await?;
+        for sql in [
+            "UPDATE channel_chats SET conversation = $1 WHERE account_id = $2 AND conversation = $3
+                AND NOT EXISTS (SELECT 1 FROM channel_chats t WHERE t.account_id = $2 AND t.conversation = $1
+                    AND t.user_id = channel_chats.user_id)",
+            "UPDATE channel_groups SET conversation = $1 WHERE account_id = $2 AND conversation = $3
+                AND NOT EXISTS (SELECT 1 FROM channel_groups t WHERE t.account_id = $2 AND t.conversation = $1)",
+            "UPDATE channel_links SET conversation = $1 WHERE account_id = $2 AND conversation = $3",
+            "UPDATE channel_answers SET conversation = $1 WHERE account_id = $2 AND conversation = $3",
+            "UPDATE channel_outbox SET conversation = $1 WHERE account_id = $2 AND conversation = $3",
+        ] {
+            query(sql).bind(to).bind(account.id).bind(from).execute(&mut transaction).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Forgets a conversation that the account was taken out of: its group is off, and nothing more is sent to it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn close_conversation(&self, account: &ChannelAccount, conversation: &str) -> Result<()> {
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(account.user)).await?;
+        for sql in [
+            "DELETE FROM channel_groups WHERE account_id = $1 AND conversation = $2 AND $3 > 0",
+            "DELETE FROM channel_answers WHERE account_id = $1 AND conversation = $2 AND $3 > 0",
+            "UPDATE channel_outbox SET state = 'failed', error = 'the conversation is closed', ended_at_ms = $3
+                WHERE account_id = $1 AND conversation = $2 AND state IN ('ready', 'sending')",
+        ] {
+            query(sql).bind(account.id).bind(conversation).bind(now_ms).execute(&mut transaction).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+}

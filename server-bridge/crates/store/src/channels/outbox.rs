@@ -1,0 +1,274 @@
+//! What is sent to messengers.
+//!
+//! ```text
+//!   ready ──▶ sending (a try is on record) ──▶ sent | failed
+//!     ▲           │
+//!     └───────────┘  not taken: later; outcome unknown: again with the same key
+//! ```
+
+use sqlx::FromRow;
+
+use super::inbox::Lane;
+use super::presses::NewPress;
+use crate::error::Result;
+use crate::limits::{CHANNEL_ERROR_MAX_BYTES, beginning};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{MessageId, Store, UserId};
+
+/// How far a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum OutState {
+    /// It is to be sent.
+    Ready,
+    /// It is being sent; after a start of the server: the outcome of the try is unknown.
+    Sending,
+    /// The messenger took it.
+    Sent,
+    /// It is not sent.
+    Failed,
+}
+
+/// A message to send.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewOutgoing {
+    /// Where.
+    pub conversation: String,
+    /// True if that is a group.
+    pub is_group: bool,
+    /// What the messenger needs for an answer, as JSON.
+    pub reply_json: String,
+    /// The user whom it is for; `None` for a person who is not linked.
+    pub user: Option<UserId>,
+    /// What it belongs to.
+    pub source: String,
+    /// Its place in that: of one place there is one message.
+    pub part: i64,
+    /// The same at each try: 64 hexadecimal digits.
+    pub send_key: String,
+    /// The message, as JSON.
+    pub payload_json: String,
+    /// The message of the chat that asks this question.
+    pub ask: Option<MessageId>,
+    /// The row whose message this one replaces.
+    pub edit_of: Option<i64>,
+    /// The answers to choose from below it.
+    pub presses: Vec<NewPress>,
+}
+
+/// A message on record.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Outgoing {
+    /// The id; later messages have larger ones.
+    pub id: i64,
+    /// The account.
+    pub account_id: i64,
+    /// Where it is sent.
+    pub conversation: String,
+    /// True if that is a group.
+    pub is_group: bool,
+    /// What the messenger needs for an answer, as JSON.
+    pub reply_json: String,
+    /// The user whom it is for.
+    #[sqlx(rename = "user_id")]
+    pub user: Option<UserId>,
+    /// The same at each try.
+    pub send_key: String,
+    /// The message, as JSON.
+    pub payload_json: String,
+    /// How far it is.
+    pub state: OutState,
+    /// How often it was tried.
+    pub tries: i64,
+    /// True if it may have arrived twice.
+    pub is_unsure: bool,
+    /// The row whose message this one replaces.
+    pub edit_of: Option<i64>,
+    /// The messenger's id of the message that this one replaces.
+    pub edited_id: Option<String>,
+    /// The messenger's id of it.
+    pub platform_id: Option<String>,
+}
+
+/// How many messages of an account are how far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
+pub struct OutboxCounts {
+    /// To be sent.
+    pub waiting: i64,
+    /// Not sent, in the last 8 days.
+    pub failed: i64,
+    /// May have arrived twice, in the last 8 days.
+    pub unsure: i64,
+}
+
+macro_rules! outgoing {
+    () => {
+        "SELECT o.id, o.account_id, o.conversation, o.is_group, o.reply_json, o.user_id, o.send_key, o.payload_json, o.state, o.tries,
+            o.is_unsure, o.edit_of, o.platform_id, e.platform_id AS edited_id
+         FROM channel_outbox o LEFT JOIN channel_outbox e ON e.id = o.edit_of"
+    };
+}
+
+impl NewOutgoing {
+    pub(super) async fn insert(
+        &self,
+        transaction: &mut Transaction,
+        account: i64,
+        now_ms: i64,
+    ) -> Result<()> {
+        let id: Option<i64> = query_scalar(
+            "INSERT INTO channel_outbox (account_id, conversation, is_group, reply_json, user_id, source, part, send_key, payload_json,
+                ask_message_id, edit_of, state, created_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'ready', $12)
+             ON CONFLICT (account_id, source, part) DO NOTHING RETURNING id",
+        )
+        .bind(account)
+        .bind(&self.conversation)
+        .bind(self.is_group)
+        .bind(&self.reply_json)
+        .bind(self.user)
+        .bind(&self.source)
+        .bind(self.part)
+        .bind(&self.send_key)
+        .bind(&self.payload_json)
+        .bind(self.ask)
+        .bind(self.edit_of)
+        .bind(now_ms)
+        .fetch_optional(&mut *transaction)
+        .await?;
+        if let Some(id) = id {
+            for press in &self.presses {
+                press.insert(transaction, id).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Adds messages to send, all or nothing; those whose place is taken are left out.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn add_outgoing(&self, account: i64, owner: UserId, outgoing: &[NewOutgoing]) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(owner)).await?;
+        for one in outgoing {
+            one.insert(&mut transaction, account, self.now_ms()).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// The conversations that have something to be sent, of all accounts that are enabled, `limit` at most.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn outbox_lanes(&self, limit: i64) -> Result<Vec<Lane>> {
+        Ok(query_as(
+            "SELECT account_id, conversation, '' AS person FROM channel_outbox WHERE state IN ('ready', 'sending')
+                AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
+             GROUP BY account_id, conversation ORDER BY MIN(id) LIMIT $1",
+        )
+        .bind(limit)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The oldest message of a conversation that is to be sent.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn next_outgoing(&self, lane: &Lane) -> Result<Option<Outgoing>> {
+        Ok(query_as(concat!(
+            outgoing!(),
+            " WHERE o.account_id = $1 AND o.conversation = $2 AND o.state IN ('ready', 'sending') ORDER BY o.id LIMIT 1"
+        ))
+        .bind(lane.account_id)
+        .bind(&lane.conversation)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// One message.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn outgoing(&self, id: i64) -> Result<Option<Outgoing>> {
+        Ok(query_as(concat!(outgoing!(), " WHERE o.id = $1"))
+            .bind(id)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// Records a try before it is made.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn begin_send(&self, id: i64, is_unsure: bool) -> Result<()> {
+        query("UPDATE channel_outbox SET state = 'sending', tries = tries + 1, is_unsure = $1 WHERE id = $2")
+            .bind(is_unsure)
+            .bind(id)
+            .execute(self.database.writer(Scope::Alone))
+            .await?;
+        Ok(())
+    }
+
+    /// Records that a try was not taken, so that it does not count: the message is to be sent again, with this for the answer.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn unsend(&self, id: i64, reply_json: &str) -> Result<()> {
+        query("UPDATE channel_outbox SET state = 'ready', tries = tries - 1, reply_json = $1 WHERE id = $2")
+            .bind(reply_json)
+            .bind(id)
+            .execute(self.database.writer(Scope::Alone))
+            .await?;
+        Ok(())
+    }
+
+    /// Records that the messenger took a message, and under which id.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn mark_sent(&self, id: i64, platform_id: &str) -> Result<()> {
+        query(
+            "UPDATE channel_outbox SET state = 'sent', platform_id = $1, ended_at_ms = $2, reply_json = 'null',
+                payload_json = CASE WHEN ask_message_id IS NULL THEN '' ELSE payload_json END WHERE id = $3",
+        )
+        .bind(platform_id)
+        .bind(self.now_ms())
+        .bind(id)
+        .execute(self.database.writer(Scope::Alone))
+        .await?;
+        Ok(())
+    }
+
+    /// Records that a message is not sent, and why.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn mark_failed(&self, id: i64, error: &str) -> Result<()> {
+        query("UPDATE channel_outbox SET state = 'failed', error = $1, payload_json = '', reply_json = 'null', ended_at_ms = $2 WHERE id = $3")
+            .bind(beginning(error, CHANNEL_ERROR_MAX_BYTES))
+            .bind(self.now_ms())
+            .bind(id)
+            .execute(self.database.writer(Scope::Alone))
+            .await?;
+        Ok(())
+    }
+
+    /// The counts of an account's messages.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn outbox_counts(&self, account: i64) -> Result<OutboxCounts> {
+        Ok(query_as(
+            "SELECT COALESCE(SUM(CASE WHEN state IN ('ready', 'sending') THEN 1 ELSE 0 END), 0) AS waiting,
+                    COALESCE(SUM(CASE WHEN state = 'failed' THEN 1 ELSE 0 END), 0) AS failed,
+                    COALESCE(SUM(CASE WHEN is_unsure THEN 1 ELSE 0 END), 0) AS unsure
+             FROM channel_outbox WHERE account_id = $1",
+        )
+        .bind(account)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+}

@@ -1,0 +1,179 @@
+//! The answers below questions: each has a token, of which the hash is stored, and one of a question's answers is taken once.
+
+use sqlx::FromRow;
+
+use crate::error::Result;
+use crate::sql::{Scope, Transaction, query, query_as};
+use crate::{MessageId, Store, UserId};
+
+/// An answer to choose from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPress {
+    /// The SHA-256 of its token, in hex.
+    pub token_sha256: String,
+    /// Its number, from 1.
+    pub place: i64,
+    /// What its button says.
+    pub label: String,
+    /// The answer that it gives, as JSON.
+    pub reply_json: String,
+    /// How long it can be given, in Unix milliseconds.
+    pub expires_at_ms: i64,
+}
+
+/// An answer on record, with its question.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Press {
+    /// The row of the question.
+    pub outbox_id: i64,
+    /// The account.
+    pub account_id: i64,
+    /// The conversation of the question.
+    pub conversation: String,
+    /// The user who was asked.
+    #[sqlx(rename = "user_id")]
+    pub user: Option<UserId>,
+    /// The messenger's id of the question's message.
+    pub platform_id: Option<String>,
+    /// The message of the chat that asks.
+    #[sqlx(rename = "ask_message_id")]
+    pub ask: Option<MessageId>,
+    /// What its button says.
+    pub label: String,
+    /// The answer that it gives, as JSON.
+    pub reply_json: String,
+    /// How long it can be given, in Unix milliseconds.
+    pub expires_at_ms: i64,
+    /// When one of the question's answers was taken, or the question ended.
+    pub used_at_ms: Option<i64>,
+}
+
+/// A question that was sent.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct OpenAsk {
+    /// Its row.
+    pub outbox_id: i64,
+    /// The account.
+    pub account_id: i64,
+    /// Its conversation.
+    pub conversation: String,
+    /// True if that is a group.
+    pub is_group: bool,
+    /// The user who was asked.
+    #[sqlx(rename = "user_id")]
+    pub user: Option<UserId>,
+    /// The message of the chat that asks.
+    #[sqlx(rename = "ask_message_id")]
+    pub ask: Option<MessageId>,
+}
+
+macro_rules! presses {
+    () => {
+        "SELECT p.outbox_id, o.account_id, o.conversation, o.user_id, o.platform_id, o.ask_message_id, p.label, p.reply_json,
+            p.expires_at_ms, p.used_at_ms
+         FROM channel_presses p JOIN channel_outbox o ON o.id = p.outbox_id"
+    };
+}
+
+macro_rules! open_asks {
+    () => {
+        "SELECT o.id AS outbox_id, o.account_id, o.conversation, o.is_group, o.user_id, o.ask_message_id
+         FROM channel_outbox o
+         WHERE EXISTS (SELECT 1 FROM channel_presses p WHERE p.outbox_id = o.id AND p.used_at_ms IS NULL)"
+    };
+}
+
+impl NewPress {
+    pub(super) async fn insert(&self, transaction: &mut Transaction, outbox_id: i64) -> Result<()> {
+        query(
+            "INSERT INTO channel_presses (token_sha256, outbox_id, place, label, reply_json, expires_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(&self.token_sha256)
+        .bind(outbox_id)
+        .bind(self.place)
+        .bind(&self.label)
+        .bind(&self.reply_json)
+        .bind(self.expires_at_ms)
+        .execute(&mut *transaction)
+        .await?;
+        Ok(())
+    }
+}
+
+impl Store {
+    /// The answer with this token.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn channel_press(&self, token_sha256: &str) -> Result<Option<Press>> {
+        Ok(query_as(concat!(presses!(), " WHERE p.token_sha256 = $1"))
+            .bind(token_sha256)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// The answer with this number below a question.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn numbered_press(&self, outbox_id: i64, place: i64) -> Result<Option<Press>> {
+        Ok(query_as(concat!(presses!(), " WHERE p.outbox_id = $1 AND p.place = $2"))
+            .bind(outbox_id)
+            .bind(place)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// The newest question that a user was asked in a conversation and that waits for an answer.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn open_ask(&self, account: i64, conversation: &str, user: UserId) -> Result<Option<OpenAsk>> {
+        Ok(query_as(concat!(
+            open_asks!(),
+            " AND o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3 ORDER BY o.id DESC LIMIT 1"
+        ))
+        .bind(account)
+        .bind(conversation)
+        .bind(user)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
+    /// The rows of the questions that a message asks and that wait for an answer.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn asks_of(&self, message: MessageId) -> Result<Vec<OpenAsk>> {
+        Ok(query_as(concat!(open_asks!(), " AND o.ask_message_id = $1 ORDER BY o.id"))
+            .bind(message)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// All questions that wait for an answer, `limit` at most.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn open_asks(&self, limit: i64) -> Result<Vec<OpenAsk>> {
+        Ok(query_as(concat!(open_asks!(), " ORDER BY o.id LIMIT $1"))
+            .bind(limit)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// Ends the answers below a question; returns true if this call ended them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn use_presses(&self, outbox_id: i64) -> Result<bool> {
+        let used =
+            query("UPDATE channel_presses SET used_at_ms = $1 WHERE outbox_id = $2 AND used_at_ms IS NULL")
+                .bind(self.now_ms())
+                .bind(outbox_id)
+                .execute(self.database.writer(Scope::Alone))
+                .await?;
+        Ok(used.rows_affected() > 0)
+    }
+}

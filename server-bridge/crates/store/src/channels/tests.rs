@@ -1,0 +1,222 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::*;
+use crate::{ChatId, Clock, MessageRole, Name, Store, UserId, testing};
+
+async fn user(store: &Store, name: &str, is_admin: bool) -> UserId {
+    store.add_user(&Name::parse(name).unwrap(), "correct horse", is_admin).await.unwrap().id
+}
+
+fn draft(name: &str) -> ChannelDraft<'_> {
+    ChannelDraft {
+        name,
+        kind: "telegram",
+        document_json: "{}",
+        secrets_json: Some(r#"{"token":"s3cret"}"#),
+        is_enabled: true,
+        is_shared: false,
+    }
+}
+
+fn event(id: &str) -> NewEvent {
+    let text = |text: &str| text.to_owned();
+    NewEvent { platform_id: text(id), conversation: text("c"), person: text("p"), event_json: text("{}") }
+}
+
+fn lane(account: &ChannelAccount) -> Lane {
+    Lane { account_id: account.id, conversation: "c".to_owned(), person: "p".to_owned() }
+}
+
+fn outgoing(part: i64) -> NewOutgoing {
+    NewOutgoing {
+        conversation: "c".to_owned(),
+        reply_json: "null".to_owned(),
+        source: "a".to_owned(),
+        part,
+        send_key: "k".to_owned(),
+        payload_json: "{}".to_owned(),
+        ..NewOutgoing::default()
+    }
+}
+
+#[tokio::test]
+async fn an_account_is_its_owners_unless_an_administrator_shares_it() {
+    let store = testing::empty().await;
+    let (root, ada, eve) = (
+        user(&store, "root", true).await,
+        user(&store, "ada", false).await,
+        user(&store, "eve", false).await,
+    );
+    let mine = store.put_channel(ada, ChannelDraft { is_shared: true, ..draft("tg") }).await.unwrap();
+    assert!(!mine.is_shared, "she is no administrator");
+    assert!(store.channel(eve, "tg").await.is_err() && store.channels(eve).await.unwrap().is_empty());
+    let shared = store.put_channel(root, ChannelDraft { is_shared: true, ..draft("tg") }).await.unwrap();
+    assert!(shared.is_shared);
+    assert_eq!(store.channel(eve, "tg").await.unwrap().id, shared.id);
+    assert_eq!(store.channel(ada, "tg").await.unwrap().id, mine.id, "her own one comes first");
+    let secrets = store.channel_secrets(&mine).await.unwrap();
+    assert_eq!(secrets.as_deref(), Some(r#"{"token":"s3cret"}"#));
+    let kept = store.put_channel(ada, ChannelDraft { secrets_json: None, ..draft("tg") }).await.unwrap();
+    assert!(kept.revision > mine.revision && store.channel_secrets(&kept).await.unwrap().is_some());
+    let other = ChannelDraft { kind: "matrix", ..draft("tg") };
+    assert!(store.put_channel(ada, other).await.unwrap_err().is_callers());
+    assert_eq!(store.remove_channel(eve, "tg").await.unwrap(), None);
+    assert_eq!(store.remove_channel(ada, "tg").await.unwrap(), Some(mine.id));
+}
+
+#[tokio::test]
+async fn a_code_links_once_and_ends_by_time_by_tries_and_by_a_new_one() {
+    let now = Arc::new(AtomicI64::new(10_000_000));
+    let read = Arc::clone(&now);
+    let store = testing::empty().await.with_clock(Clock::from_fn(move || read.load(Ordering::SeqCst)));
+    let (root, ada) = (user(&store, "root", true).await, user(&store, "ada", false).await);
+    let account = store.put_channel(root, ChannelDraft { is_shared: true, ..draft("tg") }).await.unwrap();
+    let person = |id: &'static str| Person { id, name: "Ada", conversation: "c" };
+    let put =
+        |hash: &'static str| store.put_link_code(account.id, ada, ("AB", hash), store.now_ms() + 600_000);
+    put("h1").await.unwrap();
+    put("h2").await.unwrap();
+    let redeem = |id, hash: &'static str| store.redeem_code(&account, person(id), ("AB", hash));
+    assert_eq!(redeem("p", "h1").await.unwrap(), Redeemed::Wrong, "a new code ends the earlier one");
+    assert_eq!(redeem("p", "h2").await.unwrap(), Redeemed::Linked(ada));
+    assert_eq!(redeem("q", "h2").await.unwrap(), Redeemed::Wrong, "it was used");
+    assert_eq!(store.linked_user(&account, "p").await.unwrap(), Some(ada));
+    assert_eq!(store.linked_user(&account, "q").await.unwrap(), None);
+    put("h3").await.unwrap();
+    for guesser in ["g1", "g2", "g3", "g4", "g5"] {
+        assert_eq!(redeem(guesser, "no").await.unwrap(), Redeemed::Wrong);
+    }
+    assert_eq!(redeem("r", "h3").await.unwrap(), Redeemed::Wrong, "it was tried too often");
+    put("h4").await.unwrap();
+    for _ in 0..5 {
+        redeem("h", "no").await.unwrap();
+    }
+    put("h4").await.unwrap();
+    assert_eq!(redeem("h", "h4").await.unwrap(), Redeemed::TooMany);
+    now.fetch_add(600_001, Ordering::SeqCst);
+    assert_eq!(redeem("s", "h4").await.unwrap(), Redeemed::Wrong, "it is over");
+    let links = store.channel_links(ada, false).await.unwrap();
+    assert_eq!((links.len(), links[0].person.as_str(), links[0].account.as_str()), (1, "p", "tg"));
+    assert!(store.channel_links(root, false).await.unwrap().is_empty());
+    assert_eq!(store.channel_links(root, true).await.unwrap().len(), 1, "the owner sees who is linked");
+    let unshared = store.put_channel(root, draft("tg")).await.unwrap();
+    assert_eq!(store.linked_user(&unshared, "p").await.unwrap(), None, "it is no longer shared");
+    assert!(store.remove_channel_link(ada, links[0].id).await.unwrap());
+    assert!(store.tells_stranger(&account, "p").await.unwrap());
+    assert!(!store.tells_stranger(&account, "p").await.unwrap());
+    now.fetch_add(3_600_001, Ordering::SeqCst);
+    assert!(store.tells_stranger(&account, "p").await.unwrap());
+}
+
+#[tokio::test]
+async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
+    let store = testing::empty().await;
+    let ada = user(&store, "ada", false).await;
+    let account = store.put_channel(ada, draft("tg")).await.unwrap();
+    assert_eq!(store.take_events(&account, &[event("1"), event("2")], Some("7")).await.unwrap(), 2);
+    assert_eq!(store.take_events(&account, &[event("2"), event("3"), event("3")], None).await.unwrap(), 1);
+    assert_eq!(store.channel_cursor(account.id).await.unwrap().as_deref(), Some("7"));
+    let long = NewEvent { person: "x".repeat(257), ..event("4") };
+    assert!(store.take_events(&account, &[event("5"), long], Some("9")).await.unwrap_err().is_callers());
+    assert_eq!(store.channel_cursor(account.id).await.unwrap().as_deref(), Some("7"), "nothing was taken");
+    assert_eq!(store.inbox_lanes(10).await.unwrap(), [lane(&account)]);
+    let first = store.next_event(&lane(&account), 0).await.unwrap().unwrap();
+    assert_eq!((first.platform_id.as_str(), first.state), ("1", InboxState::New));
+    let chat = store.channel_chat(account.id, "c", ada).await.unwrap();
+    assert_eq!(store.channel_chat(account.id, "c", ada).await.unwrap(), chat, "one chat");
+    assert!(store.is_channel_chat(&chat).await.unwrap());
+    store.begin_event(first.id, ada, &chat, "{\"text\":\"hi\"}").await.unwrap();
+    let begun = store.next_event(&lane(&account), 0).await.unwrap().unwrap();
+    assert_eq!((begun.state, begun.chat.as_ref()), (InboxState::Begun, Some(&chat)));
+    let shown = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap();
+    let answer = NewAnswer {
+        conversation: "c".to_owned(),
+        is_group: false,
+        reply_json: "null".to_owned(),
+        user: ada,
+        message: shown.id,
+    };
+    for _ in 0..2 {
+        store.finish_event(&account, first.id, std::slice::from_ref(&answer), &[outgoing(0)]).await.unwrap();
+    }
+    assert_eq!(store.next_event(&lane(&account), 0).await.unwrap().unwrap().platform_id, "2");
+    let answers = store.complete_answers(0, 10).await.unwrap();
+    assert_eq!((answers.len(), answers[0].message), (1, shown.id));
+    assert!(store.is_awaited(shown.id).await.unwrap());
+    for _ in 0..2 {
+        store.complete_answer(&answers[0], &[outgoing(1), outgoing(0)]).await.unwrap();
+    }
+    let out = Lane { person: String::new(), ..lane(&account) };
+    assert_eq!(store.outbox_lanes(10).await.unwrap(), std::slice::from_ref(&out));
+    for sent in ["s0", "s1"] {
+        let next = store.next_outgoing(&out).await.unwrap().unwrap();
+        store.begin_send(next.id, false).await.unwrap();
+        assert_eq!(store.next_outgoing(&out).await.unwrap().unwrap().state, OutState::Sending);
+        store.mark_sent(next.id, sent).await.unwrap();
+    }
+    assert!(store.next_outgoing(&out).await.unwrap().is_none(), "each place is sent once");
+    let new: ChatId = store.create_chat(ada).await.unwrap().id;
+    store.set_channel_chat(account.id, "c", ada, &new).await.unwrap();
+    assert_eq!(store.channel_chat(account.id, "c", ada).await.unwrap(), new);
+    store.delete_chat(ada, &new).await.unwrap();
+    assert_ne!(store.channel_chat(account.id, "c", ada).await.unwrap(), new, "a deleted chat is replaced");
+    store.purge_channels(store.now_ms() + 1).await.unwrap();
+    assert_eq!(
+        store.take_events(&account, &[event("1"), event("2")], None).await.unwrap(),
+        1,
+        "2 still waits"
+    );
+}
+
+#[tokio::test]
+async fn of_the_answers_below_a_question_one_is_taken() {
+    let store = testing::empty().await;
+    let ada = user(&store, "ada", false).await;
+    let account = store.put_channel(ada, draft("tg")).await.unwrap();
+    let chat = store.create_chat(ada).await.unwrap().id;
+    let asking = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap();
+    let press = |place: i64| NewPress {
+        token_sha256: format!("h{place}"),
+        place,
+        label: "Allow".to_owned(),
+        reply_json: "{}".to_owned(),
+        expires_at_ms: i64::MAX,
+    };
+    let ask = NewOutgoing {
+        user: Some(ada),
+        ask: Some(asking.id),
+        presses: vec![press(1), press(2)],
+        ..outgoing(0)
+    };
+    store.add_outgoing(account.id, ada, std::slice::from_ref(&ask)).await.unwrap();
+    store.add_outgoing(account.id, ada, &[ask]).await.unwrap();
+    let open = store.open_ask(account.id, "c", ada).await.unwrap().unwrap();
+    assert_eq!(store.asks_of(asking.id).await.unwrap(), std::slice::from_ref(&open));
+    assert_eq!(store.open_asks(10).await.unwrap().len(), 1);
+    let found = store.channel_press("h2").await.unwrap().unwrap();
+    assert_eq!((found.outbox_id, found.ask, found.used_at_ms), (open.outbox_id, Some(asking.id), None));
+    assert_eq!(store.numbered_press(open.outbox_id, 2).await.unwrap(), Some(found));
+    assert!(store.use_presses(open.outbox_id).await.unwrap());
+    assert!(!store.use_presses(open.outbox_id).await.unwrap());
+    assert!(store.open_ask(account.id, "c", ada).await.unwrap().is_none());
+    assert!(store.channel_press("h1").await.unwrap().unwrap().used_at_ms.is_some());
+}
+
+#[tokio::test]
+async fn a_conversation_that_moves_takes_everything_along_and_a_closed_one_gets_nothing_more() {
+    let store = testing::empty().await;
+    let ada = user(&store, "ada", false).await;
+    let account = store.put_channel(ada, draft("tg")).await.unwrap();
+    store.set_channel_group(&account, "c", true).await.unwrap();
+    let chat = store.channel_chat(account.id, "c", ada).await.unwrap();
+    store.add_outgoing(account.id, ada, &[outgoing(0)]).await.unwrap();
+    store.move_conversation(&account, "c", "d").await.unwrap();
+    assert!(store.is_channel_group(account.id, "d").await.unwrap());
+    assert_eq!(store.channel_chat(account.id, "d", ada).await.unwrap(), chat);
+    assert_eq!(store.outbox_lanes(1).await.unwrap()[0].conversation, "d");
+    store.close_conversation(&account, "d").await.unwrap();
+    assert!(!store.is_channel_group(account.id, "d").await.unwrap());
+    assert!(store.outbox_lanes(1).await.unwrap().is_empty());
+    assert_eq!(store.outbox_counts(account.id).await.unwrap().failed, 1);
+}

@@ -1,0 +1,127 @@
+//! Accounts on messengers, the links with them, and the addresses that messengers deliver to.
+
+use std::time::Instant;
+
+use api::channel::{ChannelCode, ChannelList, ChannelPut, ChannelTested, ChannelView};
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::limits::{CHANNEL_DELIVERY_MAX_BYTES, DELIVERY_TIMEOUT};
+use crate::web::accept::Connection;
+use crate::web::auth::Caller;
+use crate::web::error::ApiError;
+use crate::web::extract;
+use crate::web::rate::address_key;
+use crate::web::routes::{Routes, route};
+use crate::web::scope::Access;
+use crate::web::state::AppState;
+
+/// The routes of channels. A key may look at them, but neither change one nor link anybody, which would outlive it.
+pub(in crate::web) fn routes() -> Routes {
+    Routes::new()
+        .add(Access::Full, route!(list))
+        .add(Access::Session, route!(put))
+        .add(Access::Session, route!(remove))
+        .add(Access::Session, route!(test))
+        .add(Access::Session, route!(link))
+        .add(Access::Session, route!(unlink))
+        .add(Access::Anybody, route!(deliver))
+}
+
+/// The messengers, the accounts that the caller may link with, and the links.
+#[utoipa::path(get, path = "/api/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<ChannelList>, ApiError> {
+    Ok(Json(state.channels.list(&caller.user).await?))
+}
+
+/// Make an account of the caller's own, or change the one with this name, and connect it. Secrets cannot be read again. Needs a session.
+#[utoipa::path(put, path = "/api/v1/channels/{name}", tag = "channels", params(("name" = String, Path)),
+    request_body = ChannelPut, responses((status = 200, body = ChannelView), (status = 400), (status = 403)))]
+pub async fn put(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+    extract::Json(put): extract::Json<ChannelPut>,
+) -> Result<Json<ChannelView>, ApiError> {
+    Ok(Json(state.channels.put(&caller.user, &name, put).await?))
+}
+
+/// Remove an account of the caller's own, with its links; the chats stay. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/channels/{name}", tag = "channels", params(("name" = String, Path)),
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn remove(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    state.channels.remove(&caller.user, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Ask the messenger who an account is. Needs a session.
+#[utoipa::path(post, path = "/api/v1/channels/{name}/test", tag = "channels", params(("name" = String, Path)),
+    responses((status = 200, body = ChannelTested), (status = 403), (status = 404)))]
+pub async fn test(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<ChannelTested>, ApiError> {
+    Ok(Json(state.channels.test(&caller.user, &name).await?))
+}
+
+/// Get a code that links the person who sends it to the account with the caller: for 10 minutes, once. An earlier code ends. Needs a
+/// session.
+#[utoipa::path(post, path = "/api/v1/channels/{name}/link", tag = "channels", params(("name" = String, Path)),
+    responses((status = 200, body = ChannelCode), (status = 403), (status = 404)))]
+pub async fn link(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Result<Json<ChannelCode>, ApiError> {
+    Ok(Json(state.channels.code(&caller.user, &name).await?))
+}
+
+/// Remove a link of the caller's, or one with an account of the caller's. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/channel-links/{id}", tag = "channels", params(("id" = i64, Path)),
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn unlink(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<i64>,
+) -> Result<StatusCode, ApiError> {
+    state.channels.unlink(&caller.user, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Deliver events to an account, for messengers that deliver by HTTP and prove who they are. They are on record when the answer comes.
+/// At most 4 MiB.
+#[utoipa::path(post, path = "/api/v1/channel-deliveries/{id}", tag = "channels", params(("id" = i64, Path)),
+    request_body(content = [u8], content_type = "application/json"),
+    responses((status = 200, body = Value), (status = 400), (status = 401), (status = 404), (status = 413), (status = 429), (status = 503)))]
+pub async fn deliver(
+    State(state): State<AppState>,
+    Path(id): Path<i64>,
+    Extension(connection): Extension<Connection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    let (address_key, now) = (address_key(connection.client), Instant::now());
+    // Taken before any work, and given back by what was let in.
+    let limited = |seconds| ApiError::rate_limited("deliveries that were refused", seconds);
+    state.refused_deliveries.take(&address_key, now).map_err(limited)?;
+    let too_large = |_| ApiError::new("too_large", "a delivery may have 4 MiB at most");
+    let body = timeout(DELIVERY_TIMEOUT, to_bytes(body, CHANNEL_DELIVERY_MAX_BYTES)).await;
+    let body =
+        body.map_err(|_| ApiError::invalid("the delivery did not arrive in time"))?.map_err(too_large)?;
+    let text = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
+        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+    };
+    let headers: Vec<(String, String)> = headers.iter().filter_map(text).collect();
+    let answer = state.channels.deliver(id, &headers, &body).await?;
+    state.refused_deliveries.refund(&address_key);
+    Ok(Json(answer))
+}

@@ -1,0 +1,99 @@
+import { useEffect, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { ConfirmButton } from "../../kit/ConfirmButton";
+import { useAction } from "../../lib/useAction";
+import { useLoaded } from "../../lib/useLoaded";
+import { useTimeWords } from "../../lib/useTimeWords";
+import { CHANNEL_LOOK_MS } from "../../limits";
+import { Problem, Ready } from "../parts";
+import { useRequests } from "../requests";
+import type { Channel, ChannelLink } from "../types";
+import { AddChannel } from "./AddChannel";
+import { ChannelCard } from "./ChannelCard";
+import styles from "../settings.module.css";
+
+/** Accounts on messengers, the links with them, and a form to make one. */
+export default function Channels() {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const loaded = useLoaded(["channels"], requests.channels);
+  const { reload } = loaded;
+  // No event tells how an account is.
+  useEffect(() => {
+    const looking = setInterval(() => void reload(), CHANNEL_LOOK_MS);
+    return () => clearInterval(looking);
+  }, [reload]);
+  const [edited, setEdited] = useState<{ channel: Channel; at: number } | null>(null);
+  const act = useAction(async (work: () => Promise<void>) => {
+    await work();
+    await loaded.reload();
+  });
+  return (
+    <>
+      <section className={styles.stack} aria-labelledby="channels">
+        <h4 id="channels">{t("channels.title")}</h4>
+        <p className="hint">{t("channels.about")}</p>
+        <Ready loaded={loaded}>
+          {({ channels }) => (
+            <>
+              {channels.length === 0 && <p className={styles.nothing}>{t("channels.none")}</p>}
+              <ul className={styles.cards}>
+                {channels.map((channel) => (
+                  <ChannelCard
+                    key={`${channel.owner}/${channel.name}`}
+                    channel={channel}
+                    act={(work) => void act.run(work)}
+                    onEdit={() => setEdited((before) => ({ channel, at: (before?.at ?? 0) + 1 }))}
+                  />
+                ))}
+              </ul>
+            </>
+          )}
+        </Ready>
+        <Problem text={act.error} />
+      </section>
+      {loaded.value !== null && <Links links={loaded.value.links} act={(work) => void act.run(work)} />}
+      {loaded.value !== null && (
+        <AddChannel
+          key={edited?.at}
+          kinds={loaded.value.kinds}
+          edited={edited?.channel ?? null}
+          onSaved={async () => {
+            setEdited(null);
+            await loaded.reload();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Who is linked. */
+function Links({ links, act }: { links: ChannelLink[]; act: (work: () => Promise<void>) => void }) {
+  const { t } = useTranslation("settings");
+  const requests = useRequests();
+  const { absolute } = useTimeWords();
+  return (
+    <section className={styles.stack} aria-labelledby="channel-links">
+      <h4 id="channel-links">{t("channels.links")}</h4>
+      {links.length === 0 && <p className={styles.nothing}>{t("channels.noLinks")}</p>}
+      <ul className={styles.cards}>
+        {links.map((link) => (
+          <li key={link.id} className={styles.card}>
+            <p>{t("channels.linked", { person: link.person_name || link.person, id: link.person, user: link.user, channel: link.channel })}</p>
+            <p className="hint">{absolute(link.created_at)}</p>
+            <div className={styles.formEnd}>
+              <ConfirmButton
+                label={t("remove")}
+                name={t("channels.unlinkName", { person: link.person_name || link.person })}
+                question={t("channels.unlinkQuestion", { person: link.person_name || link.person })}
+                confirmLabel={t("remove")}
+                onConfirm={() => act(() => requests.removeChannelLink(link.id))}
+              />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -37,10 +37,15 @@ fn linked(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> (World, Teleg
     assert_eq!(added.code, 0, "{added:?}");
     let tested = world.run(&["channel", "test", "phone"]);
     assert!(tested.stdout.contains("sand_bot"), "{tested:?}");
-    let code = world.alice.json(&["channel", "link", "phone", "--json"])["code"].as_str().unwrap().to_owned();
-    telegram.say(ALICE, &code);
-    reads(&telegram, ALICE, "You are linked");
+    link(&world, &telegram, ALICE);
     (world, telegram)
+}
+
+/// Links a person on Telegram with alice.
+fn link(world: &World, telegram: &Telegram, person: i64) {
+    let code = world.alice.json(&["channel", "link", "phone", "--json"])["code"].as_str().unwrap().to_owned();
+    telegram.say(person, &code);
+    reads(telegram, person, "You are linked");
 }
 
 fn text(message: &Message) -> String {
@@ -138,8 +143,14 @@ fn a_person_reaches_their_chat_from_telegram() {
 #[test]
 fn a_killed_server_loses_no_message_and_doubles_only_what_it_marks() {
     const KILLS: usize = 6;
+    /// Each has a conversation, to which Telegram allows one message a second.
+    const PEOPLE: usize = 8;
     let count = messages();
     let (mut world, telegram) = linked(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())));
+    let person = |number: usize| ALICE + i64::try_from(number % PEOPLE).unwrap();
+    for number in 1..PEOPLE {
+        link(&world, &telegram, person(number));
+    }
     let options: Vec<String> = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]]
         .concat()
         .iter()
@@ -159,7 +170,7 @@ fn a_killed_server_loses_no_message_and_doubles_only_what_it_marks() {
     };
     for kill in 0..KILLS {
         for number in (kill..count).step_by(KILLS) {
-            telegram.say(ALICE, &number.to_string());
+            telegram.say(person(number), &number.to_string());
         }
         telegram.fault("sendMessage", Fault::DoneAndCut);
         telegram.fault("sendMessage", Fault::TooFast(Some(1)));
@@ -179,20 +190,19 @@ fn a_killed_server_loses_no_message_and_doubles_only_what_it_marks() {
         doubled <= usize::try_from(status["unsure"].as_u64().unwrap()).unwrap(),
         "{doubled} doubled: {status}"
     );
-    assert_eq!(status["failed"], 0, "{status}");
+    // A message that is given up had two tries without a known outcome, and stands among those that are marked.
+    assert!(status["failed"].as_u64() <= status["unsure"].as_u64(), "{status}");
     // Telegram confirmed them all, and each was posted once.
     assert_eq!(telegram.unconfirmed(), 0);
-    let chats = world.alice.json(&["chat", "list", "--json"]);
-    let chat = chats[0]["id"].as_str().unwrap();
-    let exported = world.run(&["chat", "export", chat, "--format", "json"]).stdout;
-    let exported: Value = serde_json::from_str(&exported).unwrap();
-    let mut said: Vec<usize> = exported["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|message| message["role"] == "user")
-        .filter_map(|message| message["text"].as_str().unwrap().parse().ok())
-        .collect();
+    let mut said: Vec<usize> = Vec::new();
+    for chat in world.alice.json(&["chat", "list", "--json"]).as_array().unwrap() {
+        let id = chat["id"].as_str().unwrap();
+        let exported: Value =
+            serde_json::from_str(&world.run(&["chat", "export", id, "--format", "json"]).stdout).unwrap();
+        let messages = exported["messages"].as_array().unwrap();
+        let of_user = messages.iter().filter(|message| message["role"] == "user");
+        said.extend(of_user.filter_map(|message| message["text"].as_str().unwrap().parse::<usize>().ok()));
+    }
     said.sort_unstable();
     assert_eq!(said, (0..count).collect::<Vec<_>>());
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use api::language::Language;
 use platforms::Styled;
 use platforms::event::{Event, Message, What};
-use store::{ChannelEvent, InboxState, Lane, NewAnswer, NewOutgoing, Person, Redeemed, User};
+use store::{ChannelEvent, ChannelLane, InboxState, NewAnswer, NewOutgoing, Person, Redeemed, User};
 
 use crate::answers::{Target, parts};
 use crate::codes::Code;
@@ -73,7 +73,7 @@ impl Incoming<'_> {
 
 impl Inner {
     /// Works on everything that one person said in one conversation.
-    pub(crate) async fn work_on(self: &Arc<Self>, lane: &Lane) -> Result<()> {
+    pub(crate) async fn work_on(self: &Arc<Self>, lane: &ChannelLane) -> Result<()> {
         let (mut after, mut is_behind) = (0, false);
         loop {
             let Some(live) = self.live(lane.account_id) else { return Ok(()) };

@@ -3,21 +3,21 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use store::Lane;
+use store::ChannelLane;
 use tokio::sync::Notify;
 
 /// The lines that have a task. Cheap to clone; every clone is the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
     /// True for one that somebody wanted to begin meanwhile.
-    busy: Arc<Mutex<HashMap<Lane, bool>>>,
+    busy: Arc<Mutex<HashMap<ChannelLane, bool>>>,
     wake: Arc<Notify>,
 }
 
 /// The right to work on a line, until it is dropped.
 pub(crate) struct Working {
     lanes: Lanes,
-    lane: Lane,
+    lane: ChannelLane,
 }
 
 impl Lanes {
@@ -27,7 +27,7 @@ impl Lanes {
     }
 
     /// Takes a line; `None` if it has a task, which is begun again when that one ends.
-    pub(crate) fn begin(&self, lane: &Lane) -> Option<Working> {
+    pub(crate) fn begin(&self, lane: &ChannelLane) -> Option<Working> {
         let mut busy = self.lock();
         if let Some(is_wanted) = busy.get_mut(lane) {
             *is_wanted = true;
@@ -37,7 +37,7 @@ impl Lanes {
         Some(Working { lanes: self.clone(), lane: lane.clone() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Lane, bool>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ChannelLane, bool>> {
         // Each change is a single step, so the data stays consistent if another thread panics.
         self.busy.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use platforms::{Conversation, Failure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::{ChatId, Lane, OutState, Outgoing};
+use store::{ChannelLane, ChatId, OutState, Outgoing};
 use tokio::time::timeout;
 
 use crate::error::Result;
@@ -62,7 +62,7 @@ enum Tried {
 
 impl Inner {
     /// Sends everything that is to be sent to a conversation.
-    pub(crate) async fn send_all(&self, lane: &Lane) -> Result<()> {
+    pub(crate) async fn send_all(&self, lane: &ChannelLane) -> Result<()> {
         let mut pace = Pace::default();
         loop {
             let Some(live) = self.usable(lane.account_id) else { return Ok(()) };

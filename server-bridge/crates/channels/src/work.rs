@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use store::Lane;
+use store::ChannelLane;
 use tokio::time::sleep;
 
 use crate::error::Result;
@@ -64,7 +64,7 @@ impl Inner {
     }
 
     /// Works on what one person said in one conversation, unless a task does.
-    fn receive(self: &Arc<Self>, lane: &Lane) {
+    fn receive(self: &Arc<Self>, lane: &ChannelLane) {
         if self.live(lane.account_id).is_none() {
             return;
         }
@@ -86,7 +86,7 @@ impl Inner {
     }
 
     /// Sends what is to be sent to one conversation, unless a task does.
-    fn send(self: &Arc<Self>, lane: &Lane) {
+    fn send(self: &Arc<Self>, lane: &ChannelLane) {
         if self.usable(lane.account_id).is_none() {
             return;
         }

@@ -135,8 +135,9 @@ pub use asks::{AskAnswered, GivenAnswer};
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use backup::check_backup;
 pub use channels::{
-    ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLink, InboxState, Lane, NewAnswer,
-    NewEvent, NewOutgoing, NewPress, OpenAsk, OutState, OutboxCounts, Outgoing, Person, Press, Redeemed,
+    ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink, InboxState,
+    NewAnswer, NewEvent, NewOutgoing, NewPress, OpenAsk, OutState, OutboxCounts, Outgoing, Person, Press,
+    Redeemed,
 };
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;

@@ -43,7 +43,7 @@ pub struct NewEvent {
 
 /// What one person says in one conversation with one account, which is worked on in its order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, FromRow)]
-pub struct Lane {
+pub struct ChannelLane {
     /// The account.
     pub account_id: i64,
     /// The conversation.
@@ -137,7 +137,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn inbox_lanes(&self, limit: i64) -> Result<Vec<Lane>> {
+    pub async fn inbox_lanes(&self, limit: i64) -> Result<Vec<ChannelLane>> {
         Ok(query_as(
             "SELECT account_id, conversation, person FROM channel_inbox WHERE state <> 'done'
                 AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
@@ -152,7 +152,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn next_event(&self, lane: &Lane, after: i64) -> Result<Option<ChannelEvent>> {
+    pub async fn next_event(&self, lane: &ChannelLane, after: i64) -> Result<Option<ChannelEvent>> {
         Ok(query_as(
             "SELECT id, platform_id, state, event_json, user_id, chat_id, post_json FROM channel_inbox
              WHERE account_id = $1 AND conversation = $2 AND person = $3 AND state <> 'done' AND id > $4 ORDER BY id LIMIT 1",

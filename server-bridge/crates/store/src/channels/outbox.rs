@@ -8,7 +8,7 @@
 
 use sqlx::FromRow;
 
-use super::inbox::Lane;
+use super::inbox::ChannelLane;
 use super::presses::NewPress;
 use crate::error::Result;
 use crate::limits::{CHANNEL_ERROR_MAX_BYTES, beginning};
@@ -162,7 +162,7 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn outbox_lanes(&self, limit: i64) -> Result<Vec<Lane>> {
+    pub async fn outbox_lanes(&self, limit: i64) -> Result<Vec<ChannelLane>> {
         Ok(query_as(
             "SELECT account_id, conversation, '' AS person FROM channel_outbox WHERE state IN ('ready', 'sending')
                 AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
@@ -177,7 +177,7 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn next_outgoing(&self, lane: &Lane) -> Result<Option<Outgoing>> {
+    pub async fn next_outgoing(&self, lane: &ChannelLane) -> Result<Option<Outgoing>> {
         Ok(query_as(concat!(
             outgoing!(),
             " WHERE o.account_id = $1 AND o.conversation = $2 AND o.state IN ('ready', 'sending') ORDER BY o.id LIMIT 1"

@@ -24,8 +24,8 @@ fn event(id: &str) -> NewEvent {
     NewEvent { platform_id: text(id), conversation: text("c"), person: text("p"), event_json: text("{}") }
 }
 
-fn lane(account: &ChannelAccount) -> Lane {
-    Lane { account_id: account.id, conversation: "c".to_owned(), person: "p".to_owned() }
+fn lane(account: &ChannelAccount) -> ChannelLane {
+    ChannelLane { account_id: account.id, conversation: "c".to_owned(), person: "p".to_owned() }
 }
 
 fn outgoing(part: i64) -> NewOutgoing {
@@ -147,7 +147,7 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
     for _ in 0..2 {
         store.complete_answer(&answers[0], &[outgoing(1), outgoing(0)]).await.unwrap();
     }
-    let out = Lane { person: String::new(), ..lane(&account) };
+    let out = ChannelLane { person: String::new(), ..lane(&account) };
     assert_eq!(store.outbox_lanes(10).await.unwrap(), std::slice::from_ref(&out));
     for sent in ["s0", "s1"] {
         let next = store.next_outgoing(&out).await.unwrap().unwrap();

@@ -137,7 +137,7 @@ async fn an_embedder_is_tried_when_it_is_chosen_and_told_when_its_subscription_i
         alice.send(Method::PUT, PATH, json!({"embedder": "ollama:mine/nomic-embed-text"})).await;
     assert_eq!(status, 400);
     assert!(
-        refused["error"]["message"].as_str().unwrap().contains("unusable vector: the vector is zero"),
+        refused["error"]["message"].as_str().unwrap().contains("unusable vector (the vector is zero)"),
         "{refused}"
     );
     assert_eq!(alice.status(Method::DELETE, "/models/mine").await, 204);

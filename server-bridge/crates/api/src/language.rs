@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(zh("runner model is offline"), "运行器 model 已离线");
         assert_eq!(
             zh("There is no memory chat; /memory lists them."),
-            "没有记忆 chat；/memory 会列出所有记忆。"
+            "找不到记忆 chat；/memory 会列出所有记忆。"
         );
     }
 

@@ -148,7 +148,7 @@ mod tests {
         assert!(text.lines().last().unwrap().contains("line 999"), "{text}");
         assert!(!text.contains("abcdefghijklmnop") && !text.contains('\u{1b}'), "{text}");
         assert!(shown(&lines, LOG_LINES_SHOWN, "line 7").lines().all(|line| line.contains("line 7")));
-        assert!(shown(&lines, 3, "nowhere").contains("no line"));
+        assert!(shown(&lines, 3, "nowhere").contains("no kept line"));
         let long = vec!["x".repeat(2_048); 1_000];
         assert!(shown(&long, 500, "").len() <= LOG_RESULT_BYTES);
     }

@@ -297,7 +297,7 @@ const TABLE: &[Row] = &[
     ("This conversation goes on in a new chat too.", "此对话现在也可在新会话中继续。"),
     ("Nothing is remembered about you yet.", "尚未记住关于你的任何内容。"),
     ("{} is forgotten.", "已忘记 {0}。"),
-    ("There is no memory {}; /memory lists them.", "没有记忆 {0}；/memory 会列出所有记忆。"),
+    ("There is no memory {}; /memory lists them.", "找不到记忆 {0}；/memory 会列出所有记忆。"),
     (
         "Write /memory, /memory add TEXT, /memory accept ID, or /memory forget ID.",
         "请输入 /memory、/memory add 文本、/memory accept 编号 或 /memory forget 编号。",

@@ -100,8 +100,7 @@ impl Http {
         Ok(Self { client, reach: reach.clone(), secrets: secrets.collect(), answer_max: FRAME_MAX_BYTES })
     }
 
-    /// The same client with another limit of an answer, in bytes. An answer that is larger comes again and again: the limit has to be
-    /// beyond what others can make of it.
+    /// The same client with another limit of an answer, in bytes.
     #[must_use]
     pub fn with_answer_max(self, answer_max: usize) -> Self {
         Self { answer_max, ..self }
@@ -161,6 +160,22 @@ impl Http {
         body: Body,
         patience: Duration,
     ) -> Result<Answer, Failure> {
+        let answer = self.call_sized(method, url, headers, body, patience).await?;
+        answer.ok_or_else(|| Failure::Unknown(format!("it is larger than {} bytes", self.answer_max)))
+    }
+
+    /// The same for who can ask for less: `None` if the answer is larger than the client reads.
+    ///
+    /// # Errors
+    /// As [`Http::call`].
+    pub async fn call_sized(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+        patience: Duration,
+    ) -> Result<Option<Answer>, Failure> {
         let url = self.checked(url)?;
         let request = self.client.request(method, url).headers(header_map(headers)?);
         let request = match body {
@@ -186,7 +201,7 @@ impl Http {
                 Failure::Message(why) | Failure::Away(why) => Failure::Unknown(why),
                 other => other,
             })?;
-            Ok(Answer { status, headers, body })
+            Ok(body.map(|body| Answer { status, headers, body }))
         };
         timeout(patience, work).await.map_err(|_| Failure::Unknown("it takes too long".to_owned()))?
     }
@@ -222,7 +237,10 @@ impl Http {
                     continue;
                 }
                 return match status.as_u16() {
-                    200 => self.read(response, max_bytes).await,
+                    200 => self
+                        .read(response, max_bytes)
+                        .await?
+                        .ok_or_else(|| Failure::Message(format!("it is larger than {max_bytes} bytes"))),
                     429 | 500.. => Err(Failure::Away(format!("status {}", status.as_u16()))),
                     status => Err(Failure::Message(format!("the file cannot be fetched: status {status}"))),
                 };
@@ -239,10 +257,10 @@ impl Http {
         Ok(url)
     }
 
-    async fn read(&self, mut response: Response, max_bytes: u64) -> Result<Bytes, Failure> {
-        let too_large = || Failure::Message(format!("it is larger than {max_bytes} bytes"));
+    /// The body; `None` if it is larger than `max_bytes`.
+    async fn read(&self, mut response: Response, max_bytes: u64) -> Result<Option<Bytes>, Failure> {
         if response.content_length().is_some_and(|stated| stated > max_bytes) {
-            return Err(too_large());
+            return Ok(None);
         }
         let mut body = BytesMut::new();
         loop {
@@ -250,9 +268,9 @@ impl Http {
                 Failure::Unknown(why) => Failure::Away(why),
                 other => other,
             })?;
-            let Some(piece) = piece else { return Ok(body.freeze()) };
+            let Some(piece) = piece else { return Ok(Some(body.freeze())) };
             if (body.len() + piece.len()) as u64 > max_bytes {
-                return Err(too_large());
+                return Ok(None);
             }
             body.extend_from_slice(&piece);
         }

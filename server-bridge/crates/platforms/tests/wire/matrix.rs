@@ -264,6 +264,63 @@ async fn nothing_is_lost_or_doubled_by_kills_cuts_and_restarts() {
 }
 
 #[tokio::test]
+async fn answers_that_are_too_large_are_asked_for_in_smaller_parts() {
+    let world = World::start(Synapse::unhurried());
+    let (ann, inbox) = (&world.ann, &world.inbox);
+    let running = Running::start(&world.platform, inbox);
+    inbox.until("connected", |held| held.cursor.is_some()).await;
+    let room = world.direct().await;
+    ann.say(&room, "0");
+    inbox.count(1).await;
+    running.stop().await;
+    let too_large = || world.network.fault("/sync", Fault::Lying(17 << 20, b"x".to_vec()));
+    for number in 1..8 {
+        ann.say(&room, &number.to_string());
+    }
+    // The looks with 50 and with 5 events: with 1 event the other six are looked up.
+    too_large();
+    too_large();
+    let running = Running::start(&world.platform, inbox);
+    inbox.count(8).await;
+    running.stop().await;
+    let expected: Vec<String> = (0..8).map(|number| number.to_string()).collect();
+    assert_eq!((inbox.texts(), inbox.held().gaps.len()), (expected, 0));
+
+    // Nothing fits: the account goes on behind it, and says so.
+    ann.say(&room, "missed");
+    for _ in 0..3 {
+        too_large();
+    }
+    let running = Running::start(&world.platform, inbox);
+    inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
+    let cursor = inbox.held().cursor.clone();
+    inbox.until("it is behind it", |held| held.cursor != cursor || held.beats > 2).await;
+    ann.say(&room, "after");
+    inbox.count(9).await;
+    running.stop().await;
+    assert_eq!(inbox.texts()[8], "after");
+
+    // 9 MB of what was said while the bot was away: the newest of it is read, in its order.
+    let long = "x".repeat(60_000);
+    for number in 100..250 {
+        ann.say(&room, &format!("{number} {long}"));
+    }
+    too_large();
+    let running = Running::start(&world.platform, inbox);
+    inbox
+        .until("the newest is there", |held| {
+            let last = held.events.last().map(|event| &event.what);
+            matches!(last, Some(What::Message(message)) if message.text.starts_with("249 "))
+        })
+        .await;
+    running.stop().await;
+    let numbers: Vec<usize> = inbox.texts()[9..].iter().map(|text| text[..3].parse().unwrap()).collect();
+    assert!(numbers.iter().copied().eq(250 - numbers.len()..250), "{numbers:?}");
+    assert!(numbers.len() > 120 && numbers.len() < 150 && inbox.held().gaps.len() == 2, "{numbers:?}");
+    assert_eq!(inbox.held().repeated, 0);
+}
+
+#[tokio::test]
 async fn files_limits_tokens_and_deaf_networks() {
     // The limits that Synapse has by default.
     let world = World::start("");

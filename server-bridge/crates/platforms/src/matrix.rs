@@ -153,6 +153,10 @@ impl Matrix {
         key: &str,
     ) -> Result<Sent, Failure> {
         let (room, thread) = parted(&to.id);
+        // Asked each time: somebody may have come whom the next look shows.
+        if !to.is_group && self.count(room).await.map_err(Failure::not_sent)? > 2 {
+            return Err(Failure::Message("other people read this room now".to_owned()));
+        }
         let answered = reply["event"].as_str();
         if content["m.relates_to"].is_null() {
             let in_reply_to = |event: &str| json!({"event_id": event});

@@ -210,11 +210,14 @@ impl Matrix {
                 }
                 Some("m.room.encrypted") if sender != us.id => self.tell_encrypted(room).await,
                 Some("m.room.member" | "m.room.tombstone") => {
-                    let change = change(room, true, event, us);
-                    if let Some(Event { what: What::Moved { to }, .. }) = &change {
-                        self.join(to, sender.split_once(':').map(|(_, server)| server))
-                            .await
-                            .map_err(ended)?;
+                    let mut change = change(room, true, event, us);
+                    if let Some(Event { what, .. }) = &mut change
+                        && let What::Moved { to } = &*what
+                    {
+                        let server = sender.split_once(':').map(|(_, server)| server);
+                        if !self.moves(room, to, server).await.map_err(ended)? {
+                            *what = What::Removed;
+                        }
                     }
                     found.extend(change);
                 }
@@ -268,19 +271,38 @@ impl Matrix {
         Ok(events)
     }
 
+    /// Joins the room that is said to replace another one: `true` if that room says so, too. Another one has people of its own.
+    async fn moves(&self, room: &str, to: &str, server: Option<&str>) -> Result<bool, Failure> {
+        self.join(to, server).await?;
+        match self.get(&format!("client/v3/rooms/{}/state/m.room.create", segment(to))).await {
+            Ok(created) => Ok(created["predecessor"]["room_id"] == json!(room)),
+            // We were not let in.
+            Err(Failure::Closed(_) | Failure::Message(_)) => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// True if more than one other person reads a room.
     async fn is_group(&self, room: &str) -> Result<bool, Failure> {
         if let Some(count) = self.members().get(room) {
             return Ok(*count > 2);
         }
-        let joined = match self.get(&format!("client/v3/rooms/{}/joined_members", segment(room))).await {
-            Ok(members) => members["joined"].as_object().map_or(usize::MAX, serde_json::Map::len),
+        match self.count(room).await {
+            Ok(count) => Ok(count > 2),
             // We are not in it any more.
-            Err(Failure::Closed(_) | Failure::Message(_)) => return Ok(true),
-            Err(failure) => return Err(failure),
-        };
-        self.members().insert(room.to_owned(), joined);
-        Ok(joined > 2)
+            Err(Failure::Closed(_) | Failure::Message(_)) => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Asks how many are in a room.
+    pub(super) async fn count(&self, room: &str) -> Result<usize, Failure> {
+        let path = format!("client/v3/rooms/{}/joined_members", segment(room));
+        let members = self.ask_sized(Method::GET, &path, Body::Empty, REQUEST_TIMEOUT).await?;
+        let joined = members.as_ref().and_then(|members| members["joined"].as_object());
+        let count = joined.map_or(usize::MAX, serde_json::Map::len);
+        self.members().insert(room.to_owned(), count);
+        Ok(count)
     }
 
     /// A message with the one that it answers to, as far as it can be read.

@@ -185,9 +185,43 @@ async fn a_conversation_on_a_real_homeserver() {
             .unwrap()
             .starts_with("I cannot read encrypted messages")
     );
-    let new = ann.call("POST", &format!("client/v3/rooms/{group}/upgrade"), &json!({"new_version": "10"}))["replacement_room"].clone();
-    ann.call("POST", &format!("client/v3/rooms/{room}/kick"), &json!({"user_id": bot.id}));
+    let created = json!({"preset": "private_chat", "invite": [bot.id], "creation_content": {"predecessor": {"room_id": group, "event_id": "$x"}}});
+    let new = ann.call("POST", "client/v3/createRoom", &created)["room_id"].clone();
+    let tombstone = |room: &str| format!("client/v3/rooms/{room}/state/m.room.tombstone");
+    ann.call("PUT", &tombstone(&group), &json!({"body": "moved", "replacement_room": new}));
+    // A room that knows nothing of it replaces none.
+    let captured = ann.room(&[bot, &bob]);
+    world.joined(&captured).await;
+    bob.join(&captured);
+    ann.call("PUT", &tombstone(&captured), &json!({"body": "moved", "replacement_room": sealed}));
     inbox.count(9).await;
+    assert!(
+        inbox
+            .held()
+            .events
+            .iter()
+            .any(|event| event.what == What::Removed && event.conversation.id == captured)
+    );
+
+    // A direct conversation that somebody else reads by now.
+    ann.call("POST", &format!("client/v3/rooms/{room}/invite"), &json!({"user_id": bob.id}));
+    bob.join(&room);
+    let heard = ann.heard(&room).len();
+    let secret = FileOut { name: "s".to_owned(), bytes: Bytes::from_static(b"s"), is_image: false };
+    let refused = [
+        world.platform.send(&direct, &world.text("secret"), &Value::Null, &"02".repeat(32)).await.map(drop),
+        world.platform.send_file(&direct, &secret, &Value::Null, &"03".repeat(32)).await.map(drop),
+        world.platform.edit(&direct, &sent.id, &world.text("secret")).await,
+    ];
+    for refused in refused {
+        assert!(
+            matches!(&refused, Err(Failure::Message(why)) if why == "other people read this room now"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(ann.heard(&room).len(), heard);
+    ann.call("POST", &format!("client/v3/rooms/{room}/kick"), &json!({"user_id": bot.id}));
+    inbox.count(10).await;
     let events = inbox.held().events.clone();
     assert!(events.iter().any(|event| event.what == What::Moved { to: new.as_str().unwrap().to_owned() }
         && event.conversation.id == group));
@@ -197,7 +231,8 @@ async fn a_conversation_on_a_real_homeserver() {
         Err(Failure::Closed(_))
     ));
     running.stop().await;
-    assert_eq!(inbox.held().events.len(), 9, "{:#?}", inbox.held().events);
+    let held = inbox.held();
+    assert_eq!(held.events.len(), 10, "{:#?}", held.events);
 }
 
 #[tokio::test]

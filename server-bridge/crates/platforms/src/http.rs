@@ -1,7 +1,8 @@
 //! The HTTP client of all platforms: within the server's reach, bounded in size and time, and silent about addresses and secrets.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -19,6 +20,9 @@ use crate::limits::{
 use crate::platform::Failure;
 use crate::tls;
 
+/// So many tokens that a platform gave are known, the newest: two are valid at once while one is renewed.
+const DERIVED_MAX: usize = 4;
+
 /// The client of one account. Cheap to clone; its [`Debug`](fmt::Debug) and its errors hold no secret of the account.
 #[derive(Clone)]
 pub struct Http {
@@ -26,6 +30,8 @@ pub struct Http {
     reach: Reach,
     /// What no text may repeat.
     secrets: Arc<[String]>,
+    /// The same of what the platform gave for them: the newest tokens.
+    derived: Arc<Mutex<VecDeque<String>>>,
     /// The largest answer that is read, in bytes.
     answer_max: usize,
 }
@@ -97,13 +103,31 @@ impl Http {
             .build()
             .map_err(|error| guard::cause(&error.without_url()))?;
         let secrets = secrets.iter().filter(|secret| !secret.is_empty()).map(|&secret| secret.to_owned());
-        Ok(Self { client, reach: reach.clone(), secrets: secrets.collect(), answer_max: FRAME_MAX_BYTES })
+        Ok(Self {
+            client,
+            reach: reach.clone(),
+            secrets: secrets.collect(),
+            derived: Arc::default(),
+            answer_max: FRAME_MAX_BYTES,
+        })
     }
 
     /// The same client with another limit of an answer, in bytes.
     #[must_use]
     pub fn with_answer_max(self, answer_max: usize) -> Self {
         Self { answer_max, ..self }
+    }
+
+    /// Tells of a token that the platform gave: no text repeats it from now on, nor those before it.
+    pub(crate) fn learn(&self, token: &str) {
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        if token.is_empty() || derived.iter().any(|known| known == token) {
+            return;
+        }
+        if derived.len() >= DERIVED_MAX {
+            derived.pop_front();
+        }
+        derived.push_back(token.to_owned());
     }
 
     /// Where the account may connect.
@@ -127,7 +151,8 @@ impl Http {
     /// A text of the platform as an error may repeat it: one short line, without the account's secrets.
     pub fn reason(&self, text: &str) -> String {
         let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        for secret in &*self.secrets {
+        let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        for secret in self.secrets.iter().chain(&*derived) {
             text = text.replace(secret, "…");
         }
         text.chars().take(REASON_MAX_CHARS).collect()
@@ -398,6 +423,12 @@ mod tests {
     fn a_reason_is_one_line_without_secrets() {
         let http = Http::new(&Reach::Anywhere, &["12:secret", ""]).unwrap();
         assert_eq!(http.reason("bad\n/bot12:secret/x"), "bad /bot…/x");
+        let clone = http.clone();
+        for number in 0..=DERIVED_MAX {
+            clone.learn(&format!("derived{number}"));
+        }
+        clone.learn("");
+        assert_eq!(http.reason("derived4 and derived1 of 12:secret"), "… and … of …");
         assert!(!format!("{http:?}").contains("secret"));
     }
 

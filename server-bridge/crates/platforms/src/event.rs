@@ -74,6 +74,23 @@ pub struct Message {
     pub media: Vec<Media>,
 }
 
+/// The text of a message that forwards another one, and has no words of its own.
+pub const FORWARDED: &str = "(a forwarded message)";
+
+impl Message {
+    /// The message as one that forwards somebody's text: it is quoted, and so neither an instruction nor a command nor an answer.
+    #[must_use]
+    pub(crate) fn forwarding(mut self, text: &str) -> Self {
+        if self.text.trim().is_empty() {
+            FORWARDED.clone_into(&mut self.text);
+        }
+        if !text.trim().is_empty() {
+            self.quoted = Some(Quoted { id: String::new(), text: crate::names::text(text), is_ours: false });
+        }
+        self
+    }
+}
+
 /// A press on a button that was sent with an [`crate::Outgoing`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Press {

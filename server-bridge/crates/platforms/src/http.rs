@@ -1,7 +1,8 @@
 //! The HTTP client of all platforms: within the server's reach, bounded in size and time, and silent about addresses and secrets.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -19,6 +20,9 @@ use crate::limits::{
 use crate::platform::Failure;
 use crate::tls;
 
+/// So many tokens that a platform gave are known, the newest: two are valid at once while one is renewed.
+const DERIVED_MAX: usize = 4;
+
 /// The client of one account. Cheap to clone; its [`Debug`](fmt::Debug) and its errors hold no secret of the account.
 #[derive(Clone)]
 pub struct Http {
@@ -26,6 +30,8 @@ pub struct Http {
     reach: Reach,
     /// What no text may repeat.
     secrets: Arc<[String]>,
+    /// The same of what the platform gave for them: the newest tokens.
+    derived: Arc<Mutex<VecDeque<String>>>,
     /// The largest answer that is read, in bytes.
     answer_max: usize,
 }
@@ -97,14 +103,31 @@ impl Http {
             .build()
             .map_err(|error| guard::cause(&error.without_url()))?;
         let secrets = secrets.iter().filter(|secret| !secret.is_empty()).map(|&secret| secret.to_owned());
-        Ok(Self { client, reach: reach.clone(), secrets: secrets.collect(), answer_max: FRAME_MAX_BYTES })
+        Ok(Self {
+            client,
+            reach: reach.clone(),
+            secrets: secrets.collect(),
+            derived: Arc::default(),
+            answer_max: FRAME_MAX_BYTES,
+        })
     }
 
-    /// The same client with another limit of an answer, in bytes. An answer that is larger comes again and again: the limit has to be
-    /// beyond what others can make of it.
+    /// The same client with another limit of an answer, in bytes.
     #[must_use]
     pub fn with_answer_max(self, answer_max: usize) -> Self {
         Self { answer_max, ..self }
+    }
+
+    /// Tells of a token that the platform gave: no text repeats it from now on, nor those before it.
+    pub(crate) fn learn(&self, token: &str) {
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        if token.is_empty() || derived.iter().any(|known| known == token) {
+            return;
+        }
+        if derived.len() >= DERIVED_MAX {
+            derived.pop_front();
+        }
+        derived.push_back(token.to_owned());
     }
 
     /// Where the account may connect.
@@ -128,7 +151,8 @@ impl Http {
     /// A text of the platform as an error may repeat it: one short line, without the account's secrets.
     pub fn reason(&self, text: &str) -> String {
         let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        for secret in &*self.secrets {
+        let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        for secret in self.secrets.iter().chain(&*derived) {
             text = text.replace(secret, "…");
         }
         text.chars().take(REASON_MAX_CHARS).collect()
@@ -161,6 +185,22 @@ impl Http {
         body: Body,
         patience: Duration,
     ) -> Result<Answer, Failure> {
+        let answer = self.call_sized(method, url, headers, body, patience).await?;
+        answer.ok_or_else(|| Failure::Unknown(format!("it is larger than {} bytes", self.answer_max)))
+    }
+
+    /// The same for who can ask for less: `None` if the answer is larger than the client reads.
+    ///
+    /// # Errors
+    /// As [`Http::call`].
+    pub async fn call_sized(
+        &self,
+        method: Method,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+        patience: Duration,
+    ) -> Result<Option<Answer>, Failure> {
         let url = self.checked(url)?;
         let request = self.client.request(method, url).headers(header_map(headers)?);
         let request = match body {
@@ -186,7 +226,7 @@ impl Http {
                 Failure::Message(why) | Failure::Away(why) => Failure::Unknown(why),
                 other => other,
             })?;
-            Ok(Answer { status, headers, body })
+            Ok(body.map(|body| Answer { status, headers, body }))
         };
         timeout(patience, work).await.map_err(|_| Failure::Unknown("it takes too long".to_owned()))?
     }
@@ -222,7 +262,10 @@ impl Http {
                     continue;
                 }
                 return match status.as_u16() {
-                    200 => self.read(response, max_bytes).await,
+                    200 => self
+                        .read(response, max_bytes)
+                        .await?
+                        .ok_or_else(|| Failure::Message(format!("it is larger than {max_bytes} bytes"))),
                     429 | 500.. => Err(Failure::Away(format!("status {}", status.as_u16()))),
                     status => Err(Failure::Message(format!("the file cannot be fetched: status {status}"))),
                 };
@@ -239,10 +282,10 @@ impl Http {
         Ok(url)
     }
 
-    async fn read(&self, mut response: Response, max_bytes: u64) -> Result<Bytes, Failure> {
-        let too_large = || Failure::Message(format!("it is larger than {max_bytes} bytes"));
+    /// The body; `None` if it is larger than `max_bytes`.
+    async fn read(&self, mut response: Response, max_bytes: u64) -> Result<Option<Bytes>, Failure> {
         if response.content_length().is_some_and(|stated| stated > max_bytes) {
-            return Err(too_large());
+            return Ok(None);
         }
         let mut body = BytesMut::new();
         loop {
@@ -250,9 +293,9 @@ impl Http {
                 Failure::Unknown(why) => Failure::Away(why),
                 other => other,
             })?;
-            let Some(piece) = piece else { return Ok(body.freeze()) };
+            let Some(piece) = piece else { return Ok(Some(body.freeze())) };
             if (body.len() + piece.len()) as u64 > max_bytes {
-                return Err(too_large());
+                return Ok(None);
             }
             body.extend_from_slice(&piece);
         }
@@ -380,6 +423,12 @@ mod tests {
     fn a_reason_is_one_line_without_secrets() {
         let http = Http::new(&Reach::Anywhere, &["12:secret", ""]).unwrap();
         assert_eq!(http.reason("bad\n/bot12:secret/x"), "bad /bot…/x");
+        let clone = http.clone();
+        for number in 0..=DERIVED_MAX {
+            clone.learn(&format!("derived{number}"));
+        }
+        clone.learn("");
+        assert_eq!(http.reason("derived4 and derived1 of 12:secret"), "… and … of …");
         assert!(!format!("{http:?}").contains("secret"));
     }
 

@@ -33,8 +33,8 @@ use events::Us;
 
 /// The largest file that is sent: what Synapse takes by default.
 const FILE_MAX_BYTES: u64 = 50 << 20;
-/// The largest answer of the homeserver: an event has up to 64 KiB, and one look shows fifty of each room.
-const ANSWER_MAX_BYTES: usize = 128 << 20;
+/// The largest answer of the homeserver that is read: a sync that is larger is asked for again with fewer events.
+const ANSWER_MAX_BYTES: usize = 16 << 20;
 /// The longest name of a file, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
 
@@ -88,13 +88,25 @@ impl Matrix {
         body: Body,
         patience: Duration,
     ) -> Result<Value, Failure> {
+        let document = self.ask_sized(method, path, body, patience).await?;
+        document.ok_or_else(|| Failure::Unknown(format!("it is larger than {ANSWER_MAX_BYTES} bytes")))
+    }
+
+    /// The same; `None` if the answer is larger than [`ANSWER_MAX_BYTES`].
+    async fn ask_sized(
+        &self,
+        method: Method,
+        path: &str,
+        body: Body,
+        patience: Duration,
+    ) -> Result<Option<Value>, Failure> {
         let url = format!("{}/_matrix/{path}", self.server);
         let token = format!("Bearer {}", self.token);
-        let answer =
-            self.http.call_within(method, &url, &[("authorization", &token)], body, patience).await?;
+        let answer = self.http.call_sized(method, &url, &[("authorization", &token)], body, patience).await?;
+        let Some(answer) = answer else { return Ok(None) };
         let document = answer.json();
         if answer.is_success() {
-            return Ok(document);
+            return Ok(Some(document));
         }
         let code = document["errcode"].as_str().unwrap_or_default();
         let said = document["error"].as_str().unwrap_or_default();
@@ -141,6 +153,10 @@ impl Matrix {
         key: &str,
     ) -> Result<Sent, Failure> {
         let (room, thread) = parted(&to.id);
+        // Asked each time: somebody may have come whom the next look shows.
+        if !to.is_group && self.count(room).await.map_err(Failure::not_sent)? > 2 {
+            return Err(Failure::Message("other people read this room now".to_owned()));
+        }
         let answered = reply["event"].as_str();
         if content["m.relates_to"].is_null() {
             let in_reply_to = |event: &str| json!({"event_id": event});

@@ -19,6 +19,7 @@ use guard::Reach;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +44,16 @@ const SEND_EVERY: Duration = Duration::from_millis(500);
 
 /// The largest file: it travels as text within one frame.
 const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
+
+/// The shortest token of a connection that others open: whoever reaches the port may guess it.
+const LISTEN_TOKEN_MIN_CHARS: usize = 16;
+
+/// So many connections may be opening at once, each of them so long.
+const HANDSHAKES_MAX: usize = 16;
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long to wait while another message is being sent.
+const TURN_WAIT_MS: u64 = 500;
 
 /// How long to wait before an event that was not committed is tried again.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
@@ -69,7 +80,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "token",
             label: "Token",
-            help: "The token that NapCat's network settings hold for this connection.",
+            help: "The token that NapCat's network settings hold for this connection; at least 16 characters if NapCat connects to this server.",
             is_secret: true,
             default: None,
         },
@@ -83,27 +94,33 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let token = value("token")?;
     let http = Http::new(reach, &[&token])?;
     let (url, listen) = (value("url")?, value("listen")?);
-    let way =
-        match (Some(url).filter(|url| !url.is_empty()), Some(listen).filter(|listen| !listen.is_empty())) {
-            (Some(url), None) => {
-                let (scheme, rest) =
-                    url.split_once("://").ok_or("the address must begin with ws:// or wss://")?;
-                let scheme = match scheme {
-                    "ws" => "http",
-                    "wss" => "https",
-                    _ => return Err("the address must begin with ws:// or wss://".to_owned()),
-                };
-                http.base(&format!("{scheme}://{rest}"))?;
-                Way::Forward(url)
-            }
-            (None, Some(listen)) => {
-                let address = listen
-                    .parse()
-                    .map_err(|_| "the address to listen on must be an IP address and a port")?;
-                Way::Reverse(address)
-            }
-            _ => return Err("enter either an address or what to listen on".to_owned()),
-        };
+    let way = match (
+        Some(url).filter(|url| !url.is_empty()),
+        Some(listen).filter(|listen| !listen.is_empty()),
+    ) {
+        (Some(url), None) => {
+            let (scheme, rest) =
+                url.split_once("://").ok_or("the address must begin with ws:// or wss://")?;
+            let scheme = match scheme {
+                "ws" => "http",
+                "wss" => "https",
+                _ => return Err("the address must begin with ws:// or wss://".to_owned()),
+            };
+            http.base(&format!("{scheme}://{rest}"))?;
+            Way::Forward(url)
+        }
+        (None, Some(_)) if token.chars().count() < LISTEN_TOKEN_MIN_CHARS => {
+            return Err(format!(
+                "the token must have at least {LISTEN_TOKEN_MIN_CHARS} characters if NapCat connects to this server"
+            ));
+        }
+        (None, Some(listen)) => {
+            let address =
+                listen.parse().map_err(|_| "the address to listen on must be an IP address and a port")?;
+            Way::Reverse(address)
+        }
+        _ => return Err("enter either an address or what to listen on".to_owned()),
+    };
     Ok(Arc::new(OneBot::new(http, way, token)))
 }
 
@@ -147,14 +164,21 @@ impl OneBot {
                 let listener = TcpListener::bind(address).await;
                 let listener =
                     listener.map_err(|error| Failure::Away(format!("listening on {address}: {error}")))?;
+                // Beside each other: one that says nothing keeps nobody waiting. Those that are left are closed.
+                let mut handshakes = JoinSet::new();
                 loop {
-                    let (stream, _) =
-                        listener.accept().await.map_err(|error| Failure::Away(error.to_string()))?;
-                    // Whoever has no token, or no WebSocket, is left alone.
-                    if let Ok(Some(socket)) =
-                        timeout(CONNECT_TIMEOUT, Socket::accept(stream, &self.token)).await
-                    {
-                        break socket;
+                    tokio::select! {
+                        accepted = listener.accept(), if handshakes.len() < HANDSHAKES_MAX => {
+                            let (stream, _) = accepted.map_err(|error| Failure::Away(error.to_string()))?;
+                            let token = self.token.clone();
+                            handshakes.spawn(async move {
+                                timeout(HANDSHAKE_TIMEOUT, Socket::accept(stream, &token)).await.ok().flatten()
+                            });
+                        }
+                        // Whoever has no token, or no WebSocket, is left alone.
+                        Some(done) = handshakes.join_next() => if let Ok(Some(socket)) = done {
+                            break socket;
+                        }
                     }
                 }
             }
@@ -258,8 +282,10 @@ impl OneBot {
     }
 
     async fn ask_paced(&self, action: &'static str, params: Value) -> Result<Value, Failure> {
-        // Held while waiting: the next one waits behind.
-        let mut next = self.next.lock().await;
+        // Held until the answer is there, and the next message comes later: nobody waits here for another one's answer.
+        let Ok(mut next) = self.next.try_lock() else {
+            return Err(Failure::TooFast { wait_ms: TURN_WAIT_MS });
+        };
         sleep_until(*next).await;
         let answer = self.ask(action, params).await;
         *next = Instant::now() + SEND_EVERY;

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use guard::Reach;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, MutexGuard, mpsc};
 use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +49,9 @@ const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 
 /// The largest picture; a larger one is sent as a file.
 const IMAGE_MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// How long to wait while another reply is being sent.
+const TURN_WAIT_MS: u64 = 500;
 
 /// How long to wait before an event that was not committed is tried again.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
@@ -249,6 +252,11 @@ impl WeCom {
         self.calls.ask(request, frame).await
     }
 
+    /// The turn to reply: nobody waits here for another reply's answer.
+    fn turn(&self) -> Result<MutexGuard<'_, ()>, Failure> {
+        self.replies.try_lock().map_err(|_| Failure::TooFast { wait_ms: TURN_WAIT_MS })
+    }
+
     /// Sends a message to a conversation, not as a reply.
     async fn push(&self, to: &Conversation, mut body: Value) -> Result<Value, Failure> {
         let chat = to.id.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "group"));
@@ -383,7 +391,7 @@ impl Platform for WeCom {
                 )
             };
             if let Some(request) = reply["request"].as_str() {
-                let _turn = self.replies.lock().await;
+                let _turn = self.turn()?;
                 match self.ask("aibot_respond_msg", request.to_owned(), as_reply).await {
                     // What it answers may be too old, or of an earlier connection; it was certainly not taken.
                     Err(Failure::Message(_)) => {}
@@ -434,7 +442,7 @@ impl Platform for WeCom {
             let mut card = card(text, vec![done]);
             card["task_id"] = json!(task);
             let body = json!({"response_type": "update_template_card", "template_card": card});
-            let _turn = self.replies.lock().await;
+            let _turn = self.turn()?;
             self.ask("aibot_respond_update_msg", request.to_owned(), body).await.map(drop)
         })
     }

@@ -68,6 +68,7 @@ impl Api {
         let new = found["accessToken"].as_str().filter(|token| !token.is_empty());
         let new = new.ok_or_else(|| Failure::Away("the platform gives no token".to_owned()))?.to_owned();
         let lives = Duration::from_secs(found["expireIn"].as_u64().unwrap_or(0).min(86_400));
+        self.http.learn(&new);
         *token = Some((new.clone(), Instant::now() + lives.saturating_sub(TOKEN_MARGIN)));
         Ok(new)
     }

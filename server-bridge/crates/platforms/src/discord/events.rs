@@ -55,9 +55,16 @@ fn message(data: &Value, is_edited: bool, us: &Us) -> Option<Event> {
     let mut sender = sender(&data["author"], us)?;
     // A webhook's messages have a name that anybody chose.
     sender.is_bot |= data["webhook_id"].is_string();
-    let media: Vec<Media> = data["attachments"].as_array().into_iter().flatten().filter_map(media).collect();
+    // What is forwarded comes as copies, beside the sender's own words.
+    let copies: Vec<&Value> =
+        data["message_snapshots"].as_array().into_iter().flatten().map(|copy| &copy["message"]).collect();
+    let files = std::iter::once(data).chain(copies.iter().copied());
+    let media: Vec<Media> = files
+        .flat_map(|said| said["attachments"].as_array().into_iter().flatten())
+        .filter_map(media)
+        .collect();
     let (text, mentions_us) = words(data["content"].as_str()?, &data["mentions"], us);
-    if text.is_empty() && media.is_empty() && !mentions_us {
+    if text.is_empty() && media.is_empty() && !mentions_us && copies.is_empty() {
         return None;
     }
     let quoted = &data["referenced_message"];
@@ -66,6 +73,12 @@ fn message(data: &Value, is_edited: bool, us: &Us) -> Option<Event> {
         text: names::text(quoted["content"].as_str().unwrap_or_default()),
         is_ours: quoted["author"]["id"] == json!(us.id),
     });
+    let mut message =
+        Message { id: id.to_owned(), text: names::text(&text), mentions_us, is_edited, quoted, media };
+    if !copies.is_empty() {
+        let texts: Vec<&str> = copies.iter().filter_map(|said| said["content"].as_str()).collect();
+        message = message.forwarding(&texts.join("\n"));
+    }
     let is_group = data["guild_id"].is_string();
     let edited = data["edited_timestamp"].as_str().filter(|_| is_edited);
     Some(Event {
@@ -73,14 +86,7 @@ fn message(data: &Value, is_edited: bool, us: &Us) -> Option<Event> {
         at_ms: at_ms(id),
         conversation: Conversation { id: channel.to_owned(), is_group },
         sender,
-        what: What::Message(Message {
-            id: id.to_owned(),
-            text: names::text(&text),
-            mentions_us,
-            is_edited,
-            quoted,
-            media,
-        }),
+        what: What::Message(message),
         reply: if is_group { json!({"message": id}) } else { Value::Null },
     })
 }
@@ -163,6 +169,28 @@ mod tests {
             ("<@7>", &ours, "", true),
         ] {
             assert_eq!(words(content, list, &us()), (text.to_owned(), mentions), "{content}");
+        }
+    }
+
+    #[test]
+    fn what_is_forwarded_is_no_word_of_the_sender() {
+        let snapshot = json!({"message": {"content": "<@7> !rm", "attachments": [{"filename": "a.txt", "url": "https://cdn.discordapp.com/a"}]}});
+        let mut said = json!({"id": "5", "channel_id": "6", "type": 0, "content": "", "author": {"id": "1", "username": "ann"},
+            "message_reference": {"type": 1, "message_id": "3"}, "message_snapshots": [snapshot]});
+        for own in ["", "look"] {
+            said["content"] = json!(own);
+            let What::Message(message) = event("MESSAGE_CREATE", &said, &us()).unwrap().what else {
+                panic!()
+            };
+            let expected = if own.is_empty() { crate::event::FORWARDED } else { own };
+            assert_eq!(
+                (message.text.as_str(), message.mentions_us, message.media.len()),
+                (expected, false, 1)
+            );
+            assert_eq!(
+                message.quoted,
+                Some(Quoted { id: String::new(), text: "<@7> !rm".to_owned(), is_ours: false })
+            );
         }
     }
 

@@ -33,8 +33,8 @@ const CHANNELS_MAX: usize = 100;
 const PAGE: usize = 50;
 /// So long a wait is waited for while messages are looked up; heartbeats wait as long.
 const WAIT_MAX_MS: u64 = 10_000;
-/// So many pages of a conversation are looked up.
-const PAGES_MAX: usize = 100;
+/// So many pages of a conversation are looked up: 1,000 messages.
+const PAGES_MAX: usize = 20;
 
 /// The place to resume at: what the inbox keeps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -270,8 +270,8 @@ impl Session<'_> {
                 let is_later = channels.is_some();
                 self.place =
                     Some(Place { session, url, seq: self.seq, us, channels: channels.unwrap_or_default() });
-                let missed = self.missed().await?;
-                self.take(missed, self.cursor()).await?;
+                self.missed().await?;
+                self.take(Vec::new(), self.cursor()).await?;
                 if is_later {
                     self.inbox.gap(GAP);
                 }
@@ -295,12 +295,20 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What was said in known conversations since they were read, by the API.
-    async fn missed(&mut self) -> Result<Vec<crate::Event>, End> {
-        let Some(place) = &mut self.place else { return Ok(Vec::new()) };
-        let mut missed = Vec::new();
-        for Channel { id, guild, mut last } in place.channels.clone() {
-            for _ in 0..PAGES_MAX {
+    /// Hands over what was said in known conversations since they were read, by the API: each page is committed with how far its
+    /// conversation was read, and without the session, so that a crash in between does not resume behind what was not looked up.
+    async fn missed(&mut self) -> Result<(), End> {
+        let known = self.place.as_ref().map(|place| place.channels.clone()).unwrap_or_default();
+        for Channel { id, guild, mut last } in known {
+            let mut pages = 0;
+            loop {
+                if pages == PAGES_MAX {
+                    self.inbox.gap(
+                        "more was said in a conversation than is looked up; the newest of it was missed",
+                    );
+                    break;
+                }
+                pages += 1;
                 let path =
                     format!("/channels/{}/messages?limit={PAGE}&after={}", segment(&id), segment(&last));
                 let page = loop {
@@ -318,6 +326,8 @@ impl Session<'_> {
                 let mut messages = page.as_array().cloned().unwrap_or_default();
                 // The newest comes first.
                 messages.reverse();
+                let Some(place) = &mut self.place else { return Ok(()) };
+                let mut missed = Vec::new();
                 for message in &mut messages {
                     if let Some(guild) = &guild {
                         message["guild_id"] = json!(guild);
@@ -325,13 +335,18 @@ impl Session<'_> {
                     place.read(message);
                     missed.extend(event("MESSAGE_CREATE", message, &place.us));
                 }
+                if !missed.is_empty() {
+                    let unfinished = Place { session: String::new(), ..place.clone() };
+                    let cursor = serde_json::to_string(&unfinished).unwrap_or_default();
+                    self.take(missed, cursor).await?;
+                }
                 match messages.last().and_then(|message| message["id"].as_str()) {
                     Some(id) if messages.len() >= PAGE => last = id.to_owned(),
                     _ => break,
                 }
             }
         }
-        Ok(missed)
+        Ok(())
     }
 
     fn connected(&self) {

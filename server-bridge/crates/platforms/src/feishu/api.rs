@@ -107,6 +107,7 @@ impl Api {
         let new = found["tenant_access_token"].as_str().filter(|token| !token.is_empty());
         let new = new.ok_or_else(|| Failure::Away("the platform gives no token".to_owned()))?.to_owned();
         let lives = Duration::from_secs(found["expire"].as_u64().unwrap_or(0).min(86_400));
+        self.http.learn(&new);
         *token = Some((new.clone(), Instant::now() + lives.saturating_sub(TOKEN_MARGIN)));
         Ok(new)
     }

@@ -49,19 +49,24 @@ fn message(body: &Value, bot: &str) -> Option<Event> {
     let is_us = |mention: &&Value| mention["id"]["open_id"] == bot && !bot.is_empty();
     let mentions_us = mentions.iter().any(|mention| is_us(&mention));
     let quoted = id(&message["parent_id"]).map(|id| Quoted { id, text: String::new(), is_ours: false });
+    let mut said = Message {
+        text: names::text(&named(&text, mentions, bot)),
+        id: message_id.clone(),
+        mentions_us,
+        is_edited: false,
+        quoted,
+        media,
+    };
+    // The platform tells nothing of what it holds.
+    if message["message_type"] == "merge_forward" {
+        said = said.forwarding("");
+    }
     Some(Event {
         id: message_id.clone(),
         at_ms: number(&message["create_time"]),
         conversation,
         sender: Sender { id: sender, name: String::new(), is_bot },
-        what: What::Message(Message {
-            text: names::text(&named(&text, mentions, bot)),
-            id: message_id.clone(),
-            mentions_us,
-            is_edited: false,
-            quoted,
-            media,
-        }),
+        what: What::Message(said),
         reply: json!({"message": message_id}),
     })
 }

@@ -76,7 +76,9 @@ pub(super) fn change(room: &str, is_group: bool, event: &Value, us: &Us) -> Opti
             let is_out = matches!(event["content"]["membership"].as_str(), Some("leave" | "ban"));
             is_out.then_some(What::Removed)?
         }
-        "m.room.tombstone" => What::Moved { to: event["content"]["replacement_room"].as_str()?.to_owned() },
+        "m.room.tombstone" if event["state_key"] == "" => {
+            What::Moved { to: event["content"]["replacement_room"].as_str()?.to_owned() }
+        }
         _ => return None,
     };
     Some(Event {

@@ -10,6 +10,7 @@ use super::events::{Read, Us, change, message};
 use super::{Matrix, parted};
 use crate::event::{Conversation, Event, Quoted, What};
 use crate::http::{Body, segment};
+use crate::limits::REQUEST_TIMEOUT;
 use crate::names;
 use crate::platform::{End, Failure, Inbox};
 
@@ -17,12 +18,18 @@ use crate::platform::{End, Failure, Inbox};
 const POLL: Duration = Duration::from_secs(25);
 /// How long our side waits for the answer: longer, the connection is dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(40);
-/// So many events of a room come at once; older ones are looked up.
-const TIMELINE_MAX: usize = 50;
+/// So many events of a room come at once; older ones are looked up. If an answer is too large, the next limit is tried; 0 shows no room's
+/// events, and only tells the place.
+const TIMELINE_LIMITS: [usize; 4] = [50, 5, 1, 0];
 /// So many pages of a room's older events are looked up.
 const OLDER_PAGES_MAX: usize = 100;
-/// How many events a page has.
-const PAGE: usize = 100;
+/// How many events a page has: with what a homeserver adds to them they stay below the limit of an answer.
+const PAGE: usize = 50;
+/// So many of a room's older events are kept, and so many bytes of them: the newest.
+const OLDER_MAX: usize = 1000;
+const OLDER_MAX_BYTES: usize = 8 << 20;
+/// After so many bytes of text what was read is committed: the place stays, since more is to come.
+const COMMIT_BYTES: usize = 2 << 20;
 
 /// What is said once in a room whose messages cannot be read.
 const ENCRYPTED: &str = "I cannot read encrypted messages. Please write to me in a room without encryption.\n我无法读取加密消息，请在未加密的房间里给我发消息。";
@@ -31,10 +38,22 @@ impl Matrix {
     /// Looks again and again, until the connection fails.
     pub(super) async fn sync(&self, inbox: &dyn Inbox, us: &Us) -> End {
         let mut since = inbox.cursor().await;
+        let mut limits = TIMELINE_LIMITS.iter();
+        let mut limit = limits.next().copied().unwrap_or_default();
         loop {
-            match self.look(since.as_deref()).await {
-                Ok(batch) => {
+            match self.look(since.as_deref(), limit).await {
+                Ok(None) => match limits.next() {
+                    Some(smaller) => limit = *smaller,
+                    None => return End::Lost("the homeserver's answers are too large".to_owned()),
+                },
+                Ok(Some(batch)) => {
                     inbox.alive();
+                    if limit == 0 && since.is_some() {
+                        inbox.gap("more happened at once than is read; messages up to now may be missed");
+                        self.members().clear();
+                    }
+                    limits = TIMELINE_LIMITS.iter();
+                    limit = limits.next().copied().unwrap_or_default();
                     match self.handle(&batch, since.as_deref(), inbox, us).await {
                         Ok(next) => since = Some(next),
                         Err(end) => return end,
@@ -50,21 +69,30 @@ impl Matrix {
         }
     }
 
-    async fn look(&self, since: Option<&str>) -> Result<Value, Failure> {
+    /// One look, with so many events of each room; `None` if the answer is too large. The first look, and one with no events, shows
+    /// invitations only.
+    async fn look(&self, since: Option<&str>, limit: usize) -> Result<Option<Value>, Failure> {
         let none = json!({"types": []});
+        let (state, timeline) = if since.is_none() || limit == 0 {
+            (none.clone(), none.clone())
+        } else {
+            (
+                json!({"lazy_load_members": true, "include_redundant_members": true}),
+                json!({"limit": limit, "lazy_load_members": true}),
+            )
+        };
         let filter = json!({
             "presence": none, "account_data": none,
             "room": {
                 "ephemeral": none, "account_data": none,
-                "state": {"lazy_load_members": true, "include_redundant_members": true},
-                "timeline": {"limit": TIMELINE_MAX, "lazy_load_members": true},
+                "state": state, "timeline": timeline,
             },
         });
         let mut path = format!("client/v3/sync?set_presence=online&filter={}", segment(&filter.to_string()));
         if let Some(since) = since {
             path.push_str(&format!("&timeout={}&since={}", POLL.as_millis(), segment(since)));
         }
-        self.ask(Method::GET, &path, Body::Empty, POLL_PATIENCE).await
+        self.ask_sized(Method::GET, &path, Body::Empty, POLL_PATIENCE).await
     }
 
     /// Hands over a batch. Returns the place behind it. The first look only tells the place: what was said before is history.
@@ -85,9 +113,10 @@ impl Matrix {
         let mut events = Vec::new();
         if let Some(since) = since {
             for (room, news) in rooms("join") {
-                let found =
-                    self.read(room, news, since, inbox, us).await.map_err(|failure| self.ended(failure))?;
-                events.extend(found);
+                events.extend(self.read(room, news, since, inbox, us).await?);
+                if events.iter().map(size).sum::<usize>() > COMMIT_BYTES {
+                    self.commit(std::mem::take(&mut events), None, inbox).await?;
+                }
             }
             for (room, news) in rooms("leave") {
                 self.members().remove(room);
@@ -98,10 +127,14 @@ impl Matrix {
         if events.is_empty() && since == Some(next) {
             return Ok(next.to_owned());
         }
-        match inbox.take(events, Some(next.to_owned())).await {
-            Ok(()) => Ok(next.to_owned()),
-            Err(why) => Err(End::Lost(format!("nothing was committed: {why}"))),
-        }
+        self.commit(events, Some(next.to_owned()), inbox).await?;
+        Ok(next.to_owned())
+    }
+
+    /// Commits events. Without a place they come again after a crash, and are known then.
+    async fn commit(&self, events: Vec<Event>, next: Option<String>, inbox: &dyn Inbox) -> Result<(), End> {
+        let taken = inbox.take(events, next).await;
+        taken.map_err(|why| End::Lost(format!("nothing was committed: {why}")))
     }
 
     /// Accepts an invitation; one that was taken back is none.
@@ -125,7 +158,8 @@ impl Matrix {
         since: &str,
         inbox: &dyn Inbox,
         us: &Us,
-    ) -> Result<Vec<Event>, Failure> {
+    ) -> Result<Vec<Event>, End> {
+        let ended = |failure| self.ended(failure);
         let timeline = &news["timeline"];
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let mut events = list(&timeline["events"]);
@@ -145,32 +179,45 @@ impl Matrix {
         if let Some(count) = count {
             self.members().insert(room.to_owned(), count);
         }
-        // What was said before we were invited was not said to us.
-        if events.iter().any(|event| ours(event) && is_joining(event)) {
-            let first = events.iter().position(ours).unwrap_or(0);
-            events.drain(..first);
-        } else if timeline["limited"] == json!(true) {
+        let joins = |events: &[Value]| events.iter().any(|event| ours(event) && is_joining(event));
+        if timeline["limited"] == json!(true) && !joins(&events) {
             let from = timeline["prev_batch"].as_str().unwrap_or_default();
-            let mut older = self.older(room, from, since, inbox).await?;
+            let mut older = self.older(room, from, since, inbox).await.map_err(ended)?;
             older.append(&mut events);
             events = older;
         }
-        let mut found = Vec::new();
+        // What was said before we were invited was not said to us.
+        if joins(&events) {
+            let first = events.iter().position(ours).unwrap_or(0);
+            events.drain(..first);
+        }
+        let (mut found, mut bytes) = (Vec::new(), 0);
         for event in &events {
+            if bytes > COMMIT_BYTES {
+                self.commit(std::mem::take(&mut found), None, inbox).await?;
+                bytes = 0;
+            }
             let sender = event["sender"].as_str().unwrap_or_default();
             match event["type"].as_str() {
                 Some("m.room.message" | "m.sticker") if sender != us.id => {
                     let name = names.get(sender).map_or("", String::as_str);
-                    let is_group = self.is_group(room).await?;
+                    let is_group = self.is_group(room).await.map_err(ended)?;
                     if let Some(read) = message(room, is_group, event, name, us) {
-                        found.push(self.quoted(read, us).await?);
+                        let read = self.quoted(read, us).await.map_err(ended)?;
+                        bytes += size(&read);
+                        found.push(read);
                     }
                 }
                 Some("m.room.encrypted") if sender != us.id => self.tell_encrypted(room).await,
                 Some("m.room.member" | "m.room.tombstone") => {
-                    let change = change(room, true, event, us);
-                    if let Some(Event { what: What::Moved { to }, .. }) = &change {
-                        self.join(to, sender.split_once(':').map(|(_, server)| server)).await?;
+                    let mut change = change(room, true, event, us);
+                    if let Some(Event { what, .. }) = &mut change
+                        && let What::Moved { to } = &*what
+                    {
+                        let server = sender.split_once(':').map(|(_, server)| server);
+                        if !self.moves(room, to, server).await.map_err(ended)? {
+                            *what = What::Removed;
+                        }
                     }
                     found.extend(change);
                 }
@@ -180,7 +227,8 @@ impl Matrix {
         Ok(found)
     }
 
-    /// The events between a place and the last look, the oldest first.
+    /// The events between a place and the last look, the oldest first: those that [`Matrix::read`] reads, as far as they fit in
+    /// [`OLDER_MAX`] and [`OLDER_MAX_BYTES`].
     async fn older(
         &self,
         room: &str,
@@ -188,19 +236,30 @@ impl Matrix {
         since: &str,
         inbox: &dyn Inbox,
     ) -> Result<Vec<Value>, Failure> {
-        let (mut events, mut from) = (Vec::new(), from.to_owned());
-        for _ in 0..OLDER_PAGES_MAX {
+        let (mut events, mut from, mut bytes) = (Vec::new(), from.to_owned(), 0);
+        'pages: for _ in 0..OLDER_PAGES_MAX {
             let path = format!(
                 "client/v3/rooms/{}/messages?dir=b&from={}&to={}&limit={PAGE}",
                 segment(room),
                 segment(&from),
                 segment(since)
             );
-            let page = self.get(&path).await?;
-            let chunk = page["chunk"].as_array().map_or(&[][..], Vec::as_slice);
-            events.extend(chunk.iter().cloned());
+            let page = self.ask_sized(Method::GET, &path, Body::Empty, REQUEST_TIMEOUT).await?;
+            let Some(mut page) = page else { break };
+            let chunk = match page["chunk"].take() {
+                Value::Array(chunk) => chunk,
+                _ => Vec::new(),
+            };
+            let is_last = chunk.is_empty();
+            for event in chunk.into_iter().filter(is_read) {
+                bytes += event.to_string().len();
+                if events.len() >= OLDER_MAX || bytes > OLDER_MAX_BYTES {
+                    break 'pages;
+                }
+                events.push(event);
+            }
             match page["end"].as_str() {
-                Some(end) if !chunk.is_empty() => from = end.to_owned(),
+                Some(end) if !is_last => from = end.to_owned(),
                 _ => {
                     events.reverse();
                     return Ok(events);
@@ -212,19 +271,38 @@ impl Matrix {
         Ok(events)
     }
 
+    /// Joins the room that is said to replace another one: `true` if that room says so, too. Another one has people of its own.
+    async fn moves(&self, room: &str, to: &str, server: Option<&str>) -> Result<bool, Failure> {
+        self.join(to, server).await?;
+        match self.get(&format!("client/v3/rooms/{}/state/m.room.create", segment(to))).await {
+            Ok(created) => Ok(created["predecessor"]["room_id"] == json!(room)),
+            // We were not let in.
+            Err(Failure::Closed(_) | Failure::Message(_)) => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
     /// True if more than one other person reads a room.
     async fn is_group(&self, room: &str) -> Result<bool, Failure> {
         if let Some(count) = self.members().get(room) {
             return Ok(*count > 2);
         }
-        let joined = match self.get(&format!("client/v3/rooms/{}/joined_members", segment(room))).await {
-            Ok(members) => members["joined"].as_object().map_or(usize::MAX, serde_json::Map::len),
+        match self.count(room).await {
+            Ok(count) => Ok(count > 2),
             // We are not in it any more.
-            Err(Failure::Closed(_) | Failure::Message(_)) => return Ok(true),
-            Err(failure) => return Err(failure),
-        };
-        self.members().insert(room.to_owned(), joined);
-        Ok(joined > 2)
+            Err(Failure::Closed(_) | Failure::Message(_)) => Ok(true),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Asks how many are in a room.
+    pub(super) async fn count(&self, room: &str) -> Result<usize, Failure> {
+        let path = format!("client/v3/rooms/{}/joined_members", segment(room));
+        let members = self.ask_sized(Method::GET, &path, Body::Empty, REQUEST_TIMEOUT).await?;
+        let joined = members.as_ref().and_then(|members| members["joined"].as_object());
+        let count = joined.map_or(usize::MAX, serde_json::Map::len);
+        self.members().insert(room.to_owned(), count);
+        Ok(count)
     }
 
     /// A message with the one that it answers to, as far as it can be read.
@@ -257,6 +335,24 @@ impl Matrix {
         if let Err(failure) = self.put(&to, content, &Value::Null, "encrypted").await {
             tracing::info!(room, %failure, "a room was not told that its messages cannot be read");
         }
+    }
+}
+
+/// True for an event that says something to us.
+fn is_read(event: &Value) -> bool {
+    matches!(
+        event["type"].as_str(),
+        Some("m.room.message" | "m.sticker" | "m.room.encrypted" | "m.room.member" | "m.room.tombstone")
+    )
+}
+
+/// How many bytes of text an event holds.
+fn size(event: &Event) -> usize {
+    match &event.what {
+        What::Message(message) => {
+            message.text.len() + message.quoted.as_ref().map_or(0, |quoted| quoted.text.len())
+        }
+        _ => 0,
     }
 }
 

@@ -60,6 +60,17 @@ fn message(event: &Value, own: &str, user: String, time: i64) -> Option<Event> {
         _ => return None,
     };
     let found = Found::of(&segments, own);
+    let mut said = Message {
+        id: message_id.clone(),
+        text: names::text(found.text.trim()),
+        mentions_us: found.mentions_us,
+        is_edited: false,
+        quoted: found.quoted,
+        media: found.media,
+    };
+    if let Some(forwarded) = found.forwarded {
+        said = said.forwarding(&forwarded);
+    }
     let sender = &event["sender"];
     let name = [&sender["card"], &sender["nickname"]]
         .into_iter()
@@ -76,14 +87,7 @@ fn message(event: &Value, own: &str, user: String, time: i64) -> Option<Event> {
         at_ms: time.saturating_mul(1000),
         conversation,
         sender: Sender { id: user, name: names::person(name.unwrap_or_default()), is_bot },
-        what: What::Message(Message {
-            id: message_id,
-            text: names::text(found.text.trim()),
-            mentions_us: found.mentions_us,
-            is_edited: false,
-            quoted: found.quoted,
-            media: found.media,
-        }),
+        what: What::Message(said),
         reply,
     })
 }
@@ -97,6 +101,8 @@ struct Found {
     text: String,
     mentions_us: bool,
     quoted: Option<Quoted>,
+    /// The words that are forwarded, if some are, as far as they are told.
+    forwarded: Option<String>,
     media: Vec<Media>,
 }
 
@@ -125,6 +131,10 @@ impl Found {
                         .map(|id| Quoted { id, text: String::new(), is_ours: false })
                         .or(found.quoted);
                 }
+                "forward" | "node" => {
+                    let words = forwarded(&data["content"]);
+                    found.forwarded.get_or_insert_default().push_str(&words);
+                }
                 "image" => found.file(MediaKind::Image, data),
                 "file" | "record" | "video" => found.file(MediaKind::File, data),
                 // Faces, cards, shares: nothing to read.
@@ -149,6 +159,21 @@ impl Found {
             self.media.push(Media { kind, name, bytes, handle });
         }
     }
+}
+
+/// The words of forwarded messages, which some programs tell: of each its segments. What they forward in turn is left out.
+fn forwarded(messages: &Value) -> String {
+    let messages = messages.as_array().into_iter().flatten().take(SEGMENTS_MAX);
+    let segments = messages.flat_map(|message| {
+        let of =
+            if message["message"].is_array() { &message["message"] } else { &message["data"]["content"] };
+        of.as_array().into_iter().flatten().take(SEGMENTS_MAX)
+    });
+    let texts: Vec<&str> = segments
+        .filter(|segment| segment["type"] == "text")
+        .filter_map(|segment| segment["data"]["text"].as_str())
+        .collect();
+    texts.join("\n")
 }
 
 /// A text with CQ codes, as segments.
@@ -221,6 +246,16 @@ mod tests {
         assert_eq!(found.text, "a[b]&#44; @X,Y");
         assert!(found.mentions_us);
         assert_eq!(found.media[0].handle, json!({"url": "https://a.example/?a=1&b=2"}));
+    }
+
+    #[test]
+    fn what_is_forwarded_is_no_word_of_the_sender() {
+        let inner = json!([{"user_id": 9, "message": [{"type": "at", "data": {"qq": 1}}, {"type": "text", "data": {"text": "!rm"}}]}]);
+        let found = message(json!([{"type": "forward", "data": {"id": "5", "content": inner}}]));
+        assert_eq!((found.text.as_str(), found.mentions_us), (crate::event::FORWARDED, false));
+        assert_eq!(found.quoted.map(|quoted| (quoted.text, quoted.is_ours)), Some(("!rm".to_owned(), false)));
+        let found = message(json!("[CQ:forward,id=5]"));
+        assert_eq!((found.text.as_str(), found.quoted), (crate::event::FORWARDED, None));
     }
 
     #[test]

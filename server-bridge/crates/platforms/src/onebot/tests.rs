@@ -113,12 +113,14 @@ async fn a_wrong_token_is_refused_both_ways() {
         json!({"token": "t"}),
         json!({"url": "http://127.0.0.1:1", "token": "t"}),
         json!({"url": "ws://127.0.0.1:1", "listen": "127.0.0.1:1", "token": "t"}),
-        json!({"listen": "6199", "token": "t"}),
+        json!({"listen": "6199", "token": "a token of 16 ch"}),
+        json!({"listen": "127.0.0.1:1", "token": "fifteen letters"}),
     ] {
         assert!((KIND.make)(&setup, &Reach::Anywhere).is_err(), "{setup}");
     }
     assert!((KIND.make)(&stand_in.setup(), &Reach::public(&[])).is_err(), "an address inside");
     (KIND.make)(&stand_in.setup(), &Reach::Anywhere).unwrap();
+    (KIND.make)(&json!({"listen": "127.0.0.1:1", "token": "a token of 16 ch"}), &Reach::Anywhere).unwrap();
 }
 
 #[tokio::test]
@@ -127,7 +129,8 @@ async fn napcat_may_connect_to_us_with_its_token() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let wrong = account_of(Way::Reverse(port), &Reach::Anywhere, "another token");
     let stop = CancellationToken::new();
-    stand_in.dial(Some(&format!("ws://{port}/onebot")));
+    let early = StandIn::start();
+    early.dial(Some(&format!("ws://{port}/onebot")));
     let (memory, stopped) = (Memory::default(), stop.clone());
     let waited = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -137,8 +140,20 @@ async fn napcat_may_connect_to_us_with_its_token() {
     assert!(matches!(end, End::Stopped) && memory.connections() == 0, "{end:?}");
     let right = account_of(Way::Reverse(port), &Reach::Anywhere, TOKEN);
     assert!(matches!(right.probe().await, Err(Failure::Away(_))));
+    early.dial(None);
     let running = Running::start(right.clone());
+    // Whoever connects and says nothing is in nobody's way.
+    let mut silent = Vec::new();
+    until("silent connections are open", || {
+        silent.extend(std::net::TcpStream::connect(port));
+        silent.len() == HANDSHAKES_MAX - 1
+    })
+    .await;
+    stand_in.dial(Some(&format!("ws://{port}/onebot")));
+    let begun = Instant::now();
     until("it is connected", || running.inbox.connections() == 1).await;
+    assert!(begun.elapsed() < HANDSHAKE_TIMEOUT);
+    drop(silent);
     assert_eq!(right.probe().await.unwrap(), "Sandbridge (10001)");
     stand_in.say(7, None, "hello");
     until("it is there", || running.inbox.messages().len() == 1).await;
@@ -163,6 +178,8 @@ async fn messages_go_out_as_text_at_a_pace_and_fail_honestly() {
         account.send(&to, &hostile, &reply, &keys[0]),
         account.send(&person, &hostile, &through, &keys[1])
     );
+    assert!(matches!(two, Err(Failure::TooFast { wait_ms: 500 })), "{two:?}");
+    let two = account.send(&person, &hostile, &through, &keys[1]).await;
     assert_ne!(one.unwrap().id, two.unwrap().id);
     let said = stand_in.said();
     let mut groups = said.iter().filter(|said| said.action == "send_group_msg");

@@ -65,6 +65,7 @@ impl Api {
         let seconds =
             found["expires_in"].as_str().and_then(|text| text.parse().ok()).or(found["expires_in"].as_u64());
         let lives = Duration::from_secs(seconds.unwrap_or(0).min(86_400)).saturating_sub(TOKEN_MARGIN);
+        self.http.learn(new);
         *token = Some((new.to_owned(), Instant::now() + lives));
         Ok(format!("QQBot {new}"))
     }

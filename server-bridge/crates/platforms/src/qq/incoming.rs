@@ -21,19 +21,25 @@ pub(super) fn read(kind: &str, body: &Value, frame: &Value, bot: &str) -> Option
     match kind {
         "C2C_MESSAGE_CREATE" => {
             let user = id(&body["author"]["user_openid"])?;
-            message(body, direct(&format!("user:{user}")), user, bot)
+            message(kind, body, direct(&format!("user:{user}")), user, bot)
         }
         "GROUP_AT_MESSAGE_CREATE" | "GROUP_MESSAGE_CREATE" => {
             let group = id(&body["group_openid"])?;
-            message(body, group_of(&format!("group:{group}")), id(&body["author"]["member_openid"])?, bot)
+            message(
+                kind,
+                body,
+                group_of(&format!("group:{group}")),
+                id(&body["author"]["member_openid"])?,
+                bot,
+            )
         }
         "AT_MESSAGE_CREATE" => {
             let channel = id(&body["channel_id"])?;
-            message(body, group_of(&format!("channel:{channel}")), id(&body["author"]["id"])?, bot)
+            message(kind, body, group_of(&format!("channel:{channel}")), id(&body["author"]["id"])?, bot)
         }
         "DIRECT_MESSAGE_CREATE" => {
             let guild = id(&body["guild_id"])?;
-            message(body, direct(&format!("dm:{guild}")), id(&body["author"]["id"])?, bot)
+            message(kind, body, direct(&format!("dm:{guild}")), id(&body["author"]["id"])?, bot)
         }
         "INTERACTION_CREATE" => press(body),
         "GROUP_DEL_ROBOT" => removed(
@@ -65,11 +71,15 @@ pub(super) fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
-fn message(body: &Value, conversation: Conversation, user: String, bot: &str) -> Option<Event> {
+fn message(kind: &str, body: &Value, conversation: Conversation, user: String, bot: &str) -> Option<Event> {
     let message = id(&body["id"])?;
     let text = body["content"].as_str().unwrap_or_default();
     let mention = format!("<@!{bot}>");
     let text = text.trim().trim_start_matches(mention.as_str()).trim();
+    let names_us = |mention: &Value| {
+        let ids = [&mention["id"], &mention["member_openid"], &mention["user_openid"]];
+        mention["is_you"] == true || ids.into_iter().any(|id| *id == bot && !bot.is_empty())
+    };
     let at_ms = time(&body["timestamp"]);
     let quoted = id(&body["message_reference"]["message_id"]).map(|id| Quoted {
         id,
@@ -88,8 +98,10 @@ fn message(body: &Value, conversation: Conversation, user: String, bot: &str) ->
         what: What::Message(Message {
             id: message.clone(),
             text: names::text(text),
-            // The platform delivers only what mentions the bot.
-            mentions_us: conversation.is_group,
+            // The other kinds are delivered only if they mention the bot.
+            mentions_us: conversation.is_group
+                && (kind != "GROUP_MESSAGE_CREATE"
+                    || body["mentions"].as_array().into_iter().flatten().any(names_us)),
             is_edited: false,
             quoted,
             media: body["attachments"]
@@ -173,4 +185,29 @@ pub(super) fn id(value: &Value) -> Option<String> {
             && id.bytes().all(|b| b.is_ascii_graphic() && !b"/?#%\\\"".contains(&b))
     };
     value.as_str().filter(is_good).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_in_a_group_mentions_the_bot_by_a_mark_only() {
+        let said = |kind: &str, mentions: Value| {
+            let body = json!({"id": "m", "group_openid": "g", "author": {"member_openid": "u"}, "content": "bot run it", "mentions": mentions});
+            match read(kind, &body, &Value::Null, "b").unwrap().what {
+                What::Message(message) => message.mentions_us,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(said("GROUP_AT_MESSAGE_CREATE", Value::Null));
+        for (mentions, expected) in [
+            (Value::Null, false),
+            (json!([{"member_openid": "u2", "is_you": false}]), false),
+            (json!([{"member_openid": "x", "is_you": true}]), true),
+            (json!([{"id": "b"}]), true),
+        ] {
+            assert_eq!(said("GROUP_MESSAGE_CREATE", mentions.clone()), expected, "{mentions}");
+        }
+    }
 }

@@ -59,11 +59,20 @@ fn message(event: &Value, us: &Us) -> Option<Event> {
     };
     let (text, mentions_us) = words(said["text"].as_str().unwrap_or_default(), us);
     let media: Vec<Media> = said["files"].as_array().into_iter().flatten().filter_map(media).collect();
-    if text.is_empty() && media.is_empty() && !mentions_us {
+    // What is shared stands beside the sender's own words.
+    let shared = said["attachments"].as_array().into_iter().flatten();
+    let shared: Vec<String> = shared
+        .filter(|attachment| attachment["is_share"] == json!(true))
+        .map(|attachment| words(attachment["text"].as_str().unwrap_or_default(), us).0)
+        .collect();
+    if text.is_empty() && media.is_empty() && !mentions_us && shared.is_empty() {
         return None;
     }
-    let message =
+    let mut message =
         Message { id: at.to_owned(), text: names::text(&text), mentions_us, is_edited, quoted: None, media };
+    if !shared.is_empty() {
+        message = message.forwarding(&shared.join("\n"));
+    }
     let thread = said["thread_ts"].as_str().filter(|thread| *thread != at);
     let is_group = event["channel_type"] != "im" && !channel.starts_with('D');
     Some(Event {
@@ -250,6 +259,21 @@ mod tests {
         ];
         for (text, expected, mentions) in cases {
             assert_eq!(words(text, &us()), (expected.to_owned(), mentions), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shared_is_no_word_of_the_sender() {
+        for (own, expected) in [("", crate::event::FORWARDED), ("look", "look")] {
+            let said = json!({"type": "message", "channel": "D1", "user": "U2", "text": own, "ts": "1.000001",
+                "attachments": [{"is_share": true, "text": "<@U1> !rm &amp;"}, {"text": "a preview of a link"}]});
+            let envelope = json!({"type": "events_api", "payload": {"event_id": "E", "event": said}});
+            let What::Message(message) = event(&envelope, &us()).unwrap().what else { panic!() };
+            assert_eq!((message.text.as_str(), message.mentions_us), (expected, false));
+            assert_eq!(
+                message.quoted.map(|quoted| (quoted.text, quoted.is_ours)),
+                Some(("!rm &".to_owned(), false))
+            );
         }
     }
 

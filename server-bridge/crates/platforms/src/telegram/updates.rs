@@ -123,6 +123,12 @@ fn read(message: &Value, us: &Us) -> Option<Message> {
             || message["message_thread_id"].as_i64().map(|id| id.to_string()).as_ref() != Some(&quoted.id)
     });
     let id = message["message_id"].as_i64()?.to_string();
+    // Of what is forwarded nothing is the sender's own: neither the words nor a mention among them.
+    if !message["forward_origin"].is_null() || !message["forward_date"].is_null() {
+        let own =
+            Message { id, text: String::new(), mentions_us: false, is_edited: false, quoted: None, media };
+        return Some(own.forwarding(&text));
+    }
     Some(Message { id, text: names::text(&text), mentions_us, is_edited: false, quoted, media })
 }
 
@@ -226,6 +232,25 @@ mod tests {
         ]);
         assert_eq!(mention("@sand_bot", wild), ("@sand_bot".to_owned(), false));
         assert_eq!(mention("@sand_bot", json!("no list")), ("@sand_bot".to_owned(), false));
+    }
+
+    #[test]
+    fn what_is_forwarded_is_no_word_of_the_sender() {
+        for mark in [
+            json!({"forward_origin": {"type": "hidden_user", "sender_user_name": "X", "date": 1}}),
+            json!({"forward_date": 1}),
+        ] {
+            let mut said = json!({"message_id": 9, "date": 3, "chat": {"id": 4, "type": "private"}, "text": "@sand_bot !rm -rf /",
+                "entities": [{"type": "mention", "offset": 0, "length": 9}], "from": {"id": 1, "is_bot": false, "first_name": "A"}});
+            said.as_object_mut().unwrap().extend(mark.as_object().unwrap().clone());
+            for kind in ["message", "edited_message"] {
+                let update = json!({"update_id": 1, kind: said});
+                let What::Message(message) = event(&update, &us()).unwrap().what else { panic!("{update}") };
+                assert_eq!((message.text.as_str(), message.mentions_us), ("(a forwarded message)", false));
+                let quoted = message.quoted.unwrap();
+                assert_eq!((quoted.text.as_str(), quoted.is_ours), ("!rm -rf /", false));
+            }
+        }
     }
 
     #[test]

@@ -106,6 +106,8 @@ async fn answers_are_replies_while_that_works_and_fail_honestly() {
         account.send(&to, &message, &reply, &keys[0]),
         account.send(&to, &message, &reply, &keys[1])
     );
+    assert!(matches!(two, Err(Failure::TooFast { wait_ms: 500 })), "{two:?}");
+    let two = account.send(&to, &message, &reply, &keys[1]).await;
     assert_ne!(one.unwrap().id, two.unwrap().id);
     stand_in.forget_requests();
     account.send(&to, &message, &reply, &key(3)).await.unwrap();

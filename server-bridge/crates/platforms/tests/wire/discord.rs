@@ -111,6 +111,12 @@ async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_
     let end = Running::start(&bot, &inbox).end().await;
     assert!(matches!(&end, End::Lost(why) if why.contains("the disk is full")), "{end:?}");
     discord.forget();
+    // It is killed after the first page: it does not resume behind the second one.
+    inbox.held().dies_after_commit = true;
+    let killed = Running::start(&bot, &inbox);
+    inbox.count(52).await;
+    killed.kill().await;
+    assert_eq!(inbox.held().gaps.len(), 0);
     let running = Running::start(&bot, &inbox);
     inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
     inbox.count(122).await;
@@ -124,8 +130,27 @@ async fn after_a_session_that_is_gone_known_conversations_are_looked_up_and_the_
     discord.say("again");
     inbox.count(124).await;
     running.stop().await;
-    assert_eq!(discord.sessions(), (4, 0));
-    assert_eq!(inbox.held().events.len(), 124);
+    assert_eq!(discord.sessions(), (5, 0));
+    let held = inbox.held();
+    assert_eq!((held.events.len(), held.repeated), (124, 0));
+}
+
+#[tokio::test]
+async fn a_thousand_missed_messages_of_a_conversation_are_looked_up_and_more_are_told() {
+    let discord = Discord::start();
+    let (bot, inbox) = (bot(&discord), Memory::default());
+    let running = Running::start(&bot, &inbox);
+    discord.say("before");
+    inbox.count(1).await;
+    running.stop().await;
+    discord.forget();
+    for number in 0..1010 {
+        discord.say(&number.to_string());
+    }
+    let running = Running::start(&bot, &inbox);
+    inbox.until("both gaps are told", |held| held.gaps.len() == 2).await;
+    running.stop().await;
+    assert_eq!((inbox.texts().pop().unwrap().as_str(), inbox.held().events.len()), ("999", 1001));
 }
 
 #[tokio::test]

@@ -185,9 +185,43 @@ async fn a_conversation_on_a_real_homeserver() {
             .unwrap()
             .starts_with("I cannot read encrypted messages")
     );
-    let new = ann.call("POST", &format!("client/v3/rooms/{group}/upgrade"), &json!({"new_version": "10"}))["replacement_room"].clone();
-    ann.call("POST", &format!("client/v3/rooms/{room}/kick"), &json!({"user_id": bot.id}));
+    let created = json!({"preset": "private_chat", "invite": [bot.id], "creation_content": {"predecessor": {"room_id": group, "event_id": "$x"}}});
+    let new = ann.call("POST", "client/v3/createRoom", &created)["room_id"].clone();
+    let tombstone = |room: &str| format!("client/v3/rooms/{room}/state/m.room.tombstone");
+    ann.call("PUT", &tombstone(&group), &json!({"body": "moved", "replacement_room": new}));
+    // A room that knows nothing of it replaces none.
+    let captured = ann.room(&[bot, &bob]);
+    world.joined(&captured).await;
+    bob.join(&captured);
+    ann.call("PUT", &tombstone(&captured), &json!({"body": "moved", "replacement_room": sealed}));
     inbox.count(9).await;
+    assert!(
+        inbox
+            .held()
+            .events
+            .iter()
+            .any(|event| event.what == What::Removed && event.conversation.id == captured)
+    );
+
+    // A direct conversation that somebody else reads by now.
+    ann.call("POST", &format!("client/v3/rooms/{room}/invite"), &json!({"user_id": bob.id}));
+    bob.join(&room);
+    let heard = ann.heard(&room).len();
+    let secret = FileOut { name: "s".to_owned(), bytes: Bytes::from_static(b"s"), is_image: false };
+    let refused = [
+        world.platform.send(&direct, &world.text("secret"), &Value::Null, &"02".repeat(32)).await.map(drop),
+        world.platform.send_file(&direct, &secret, &Value::Null, &"03".repeat(32)).await.map(drop),
+        world.platform.edit(&direct, &sent.id, &world.text("secret")).await,
+    ];
+    for refused in refused {
+        assert!(
+            matches!(&refused, Err(Failure::Message(why)) if why == "other people read this room now"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(ann.heard(&room).len(), heard);
+    ann.call("POST", &format!("client/v3/rooms/{room}/kick"), &json!({"user_id": bot.id}));
+    inbox.count(10).await;
     let events = inbox.held().events.clone();
     assert!(events.iter().any(|event| event.what == What::Moved { to: new.as_str().unwrap().to_owned() }
         && event.conversation.id == group));
@@ -197,7 +231,8 @@ async fn a_conversation_on_a_real_homeserver() {
         Err(Failure::Closed(_))
     ));
     running.stop().await;
-    assert_eq!(inbox.held().events.len(), 9, "{:#?}", inbox.held().events);
+    let held = inbox.held();
+    assert_eq!(held.events.len(), 10, "{:#?}", held.events);
 }
 
 #[tokio::test]
@@ -261,6 +296,63 @@ async fn nothing_is_lost_or_doubled_by_kills_cuts_and_restarts() {
     world.ann.say(&room, "after the gap");
     inbox.count(count + 1).await;
     running.stop().await;
+}
+
+#[tokio::test]
+async fn answers_that_are_too_large_are_asked_for_in_smaller_parts() {
+    let world = World::start(Synapse::unhurried());
+    let (ann, inbox) = (&world.ann, &world.inbox);
+    let running = Running::start(&world.platform, inbox);
+    inbox.until("connected", |held| held.cursor.is_some()).await;
+    let room = world.direct().await;
+    ann.say(&room, "0");
+    inbox.count(1).await;
+    running.stop().await;
+    let too_large = || world.network.fault("/sync", Fault::Lying(17 << 20, b"x".to_vec()));
+    for number in 1..8 {
+        ann.say(&room, &number.to_string());
+    }
+    // The looks with 50 and with 5 events: with 1 event the other six are looked up.
+    too_large();
+    too_large();
+    let running = Running::start(&world.platform, inbox);
+    inbox.count(8).await;
+    running.stop().await;
+    let expected: Vec<String> = (0..8).map(|number| number.to_string()).collect();
+    assert_eq!((inbox.texts(), inbox.held().gaps.len()), (expected, 0));
+
+    // Nothing fits: the account goes on behind it, and says so.
+    ann.say(&room, "missed");
+    for _ in 0..3 {
+        too_large();
+    }
+    let running = Running::start(&world.platform, inbox);
+    inbox.until("the gap is told", |held| held.gaps.len() == 1).await;
+    let cursor = inbox.held().cursor.clone();
+    inbox.until("it is behind it", |held| held.cursor != cursor || held.beats > 2).await;
+    ann.say(&room, "after");
+    inbox.count(9).await;
+    running.stop().await;
+    assert_eq!(inbox.texts()[8], "after");
+
+    // 9 MB of what was said while the bot was away: the newest of it is read, in its order.
+    let long = "x".repeat(60_000);
+    for number in 100..250 {
+        ann.say(&room, &format!("{number} {long}"));
+    }
+    too_large();
+    let running = Running::start(&world.platform, inbox);
+    inbox
+        .until("the newest is there", |held| {
+            let last = held.events.last().map(|event| &event.what);
+            matches!(last, Some(What::Message(message)) if message.text.starts_with("249 "))
+        })
+        .await;
+    running.stop().await;
+    let numbers: Vec<usize> = inbox.texts()[9..].iter().map(|text| text[..3].parse().unwrap()).collect();
+    assert!(numbers.iter().copied().eq(250 - numbers.len()..250), "{numbers:?}");
+    assert!(numbers.len() > 120 && numbers.len() < 150 && inbox.held().gaps.len() == 2, "{numbers:?}");
+    assert_eq!(inbox.held().repeated, 0);
 }
 
 #[tokio::test]

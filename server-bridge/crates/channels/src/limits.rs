@@ -24,6 +24,8 @@ pub const UNKEYED_TRIES: i64 = 2;
 pub const EDIT_TRIES: i64 = 5;
 /// The most messages that one answer is sent as.
 pub const PARTS_MAX: usize = 5;
+/// Answers of questions without buttons are numbered on from question to question in a conversation, and from 1 again after this.
+pub const PLACES_MAX: i64 = 90;
 /// How long a question waits in a chat that is reached from a messenger.
 pub const ASK_PATIENCE_MS: i64 = 24 * 3_600_000;
 /// How long a code can be used, in milliseconds.

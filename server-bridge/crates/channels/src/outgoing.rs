@@ -97,6 +97,13 @@ impl Inner {
             self.store.mark_failed(row.id, why).await?;
             return Ok(Next::GoOn);
         }
+        if let Some(user) = row.user
+            && !self.store.may_reach(&live.account, user, &row.conversation, row.is_group).await?
+        {
+            let why = "its user is not linked any more, or the group is off";
+            self.store.mark_failed(row.id, why).await?;
+            return Ok(Next::GoOn);
+        }
         let Ok(payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
             self.store.mark_failed(row.id, "the record of the message cannot be read").await?;
             return Ok(Next::GoOn);
@@ -106,7 +113,9 @@ impl Inner {
             return Ok(Next::GoOn);
         }
         let is_unsure = row.is_unsure || (is_unknown && !is_edit && !is_keyed);
-        self.store.begin_send(row.id, is_unsure).await?;
+        if !self.store.begin_send(row.id, is_unsure).await? {
+            return Ok(Next::GoOn);
+        }
         match self.try_row(live, row, &payload).await {
             Tried::Sent(id) => {
                 self.store.mark_sent(row.id, &id).await?;

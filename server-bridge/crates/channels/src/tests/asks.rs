@@ -106,10 +106,16 @@ async fn a_question_is_answered_by_a_number_where_there_are_no_buttons_and_by_wo
     world.messenger.says("ann", "ann", "ask me");
     let ask = world.reads("ann", "Answer with a number:").await;
     assert!(ask.text.contains("\n1 Allow\n") && ask.buttons.is_empty(), "{ask:?}");
+    world.rests().await;
     world.messenger.says("ann", "ann", "1");
-    world.reads("ann", "Which colour?").await;
-    world.messenger.says("ann", "ann", "2");
+    let ask = world.reads("ann", "Which colour?").await;
+    assert!(ask.text.contains("3 red") && ask.text.contains("4 blue"), "the numbers go on: {ask:?}");
+    world.rests().await;
+    world.messenger.says("ann", "ann", "1");
+    world.reads("ann", "answered already").await;
+    world.messenger.says("ann", "ann", "4");
     world.reads("ann", "And why?").await;
+    world.rests().await;
     world.messenger.says("ann", "ann", "because of the sky");
     let results = world.reads("ann", "results:").await.text;
     for wanted in ["it was done", "blue", "because of the sky"] {

@@ -18,6 +18,8 @@ async fn only_who_is_linked_reaches_a_chat_and_a_code_links_once() {
     world.messenger.says("ann", "ann", "SB-ABC-DEFGHJKM");
     world.reads("ann", "This code is wrong").await;
     world.link(&world.ada, "ann").await;
+    world.messenger.says("ann", "ann", &world.channels.code(&world.root, "desk").await.unwrap().code);
+    world.reads("ann", "You are linked with another user already").await;
     world.messenger.says("ann", "ann", "hello");
     world.reads("ann", "echo: hello").await;
     world.messenger.says("ann", "ann", "/new");

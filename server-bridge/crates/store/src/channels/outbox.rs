@@ -199,17 +199,20 @@ impl Store {
             .await?)
     }
 
-    /// Records a try before it is made.
+    /// Records a try before it is made; returns false if the message is no longer to be sent.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn begin_send(&self, id: i64, is_unsure: bool) -> Result<()> {
-        query("UPDATE channel_outbox SET state = 'sending', tries = tries + 1, is_unsure = $1 WHERE id = $2")
-            .bind(is_unsure)
-            .bind(id)
-            .execute(self.database.writer(Scope::Alone))
-            .await?;
-        Ok(())
+    pub async fn begin_send(&self, id: i64, is_unsure: bool) -> Result<bool> {
+        let begun = query(
+            "UPDATE channel_outbox SET state = 'sending', tries = tries + 1, is_unsure = $1
+             WHERE id = $2 AND state IN ('ready', 'sending')",
+        )
+        .bind(is_unsure)
+        .bind(id)
+        .execute(self.database.writer(Scope::Alone))
+        .await?;
+        Ok(begun.rows_affected() > 0)
     }
 
     /// Records that a try was not taken, so that it does not count: the message is to be sent again, with this for the answer.
@@ -217,11 +220,13 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn unsend(&self, id: i64, reply_json: &str) -> Result<()> {
-        query("UPDATE channel_outbox SET state = 'ready', tries = tries - 1, reply_json = $1 WHERE id = $2")
-            .bind(reply_json)
-            .bind(id)
-            .execute(self.database.writer(Scope::Alone))
-            .await?;
+        query(
+            "UPDATE channel_outbox SET state = 'ready', tries = tries - 1, reply_json = $1 WHERE id = $2 AND state = 'sending'",
+        )
+        .bind(reply_json)
+        .bind(id)
+        .execute(self.database.writer(Scope::Alone))
+        .await?;
         Ok(())
     }
 
@@ -242,18 +247,25 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a message is not sent, and why.
+    /// Records that a message is not sent, and why. The answers below it end.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn mark_failed(&self, id: i64, error: &str) -> Result<()> {
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::Alone).await?;
         query("UPDATE channel_outbox SET state = 'failed', error = $1, payload_json = '', reply_json = 'null', ended_at_ms = $2 WHERE id = $3")
             .bind(beginning(error, CHANNEL_ERROR_MAX_BYTES))
-            .bind(self.now_ms())
+            .bind(now_ms)
             .bind(id)
-            .execute(self.database.writer(Scope::Alone))
+            .execute(&mut transaction)
             .await?;
-        Ok(())
+        query("UPDATE channel_presses SET used_at_ms = $1 WHERE outbox_id = $2 AND used_at_ms IS NULL")
+            .bind(now_ms)
+            .bind(id)
+            .execute(&mut transaction)
+            .await?;
+        Ok(transaction.commit().await?)
     }
 
     /// The counts of an account's messages.

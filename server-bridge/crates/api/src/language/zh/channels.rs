@@ -6,8 +6,8 @@ use super::Row;
 pub(super) const TABLE: &[Row] = &[
     // What a person reads on a messenger.
     (
-        "You are linked. What you write here goes to your own chat; /help shows what works.",
-        "绑定成功。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
+        "You are linked as {}. What you write here goes to your own chat; /help shows what works.",
+        "已绑定为用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
     ),
     ("This works in groups only.", "此命令只能在群里使用。"),
     ("Only the owner of this account switches groups on and off.", "只有此账号的所有者可以开启或关闭群。"),

@@ -19,10 +19,11 @@ use chats::{ChatEvent, Surface};
 use platforms::event::{Message, Press as Pressed};
 use platforms::{Button, Styled};
 use sha2::{Digest as _, Sha256};
-use store::{ChannelAnswer, MessageRole, NewPress, OpenAsk, Press, User, UserId, hex};
+use store::{ChannelAnswer, MessageId, MessageRole, NewPress, OpenAsk, Press, User, UserId, hex};
 use tokio::time::timeout;
 
 use crate::answers::{Target, message};
+use crate::document::Document;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
@@ -106,22 +107,30 @@ impl Inner {
     }
 
     /// Sends new questions, and settles those that no longer wait.
-    pub(crate) async fn look_at_changes(&self) -> Result<()> {
+    pub(crate) async fn look_at_changes(&self) {
+        let mut again = Vec::new();
         while let Some((user, id)) = self.changes.pop() {
-            let shown = match self.store.message(user, id).await {
-                Ok(shown) => shown,
-                Err(store::Error::NotFound { .. }) => continue,
-                Err(error) => {
-                    self.changes.push((user, id), true);
-                    return Err(error.into());
-                }
-            };
-            match question(&shown, self.chats.language(user)) {
-                Some(question) => self.ask(user, &shown, &question).await?,
-                None => {
-                    self.settle(&shown).await?;
-                    self.changes.note_asked(id, false);
-                }
+            if let Err(error) = self.look_at(user, id).await {
+                tracing::error!(%error, message = id.0, "a question could not be sent or settled; it is tried again");
+                again.push((user, id));
+            }
+        }
+        for change in again {
+            self.changes.push(change, true);
+        }
+    }
+
+    async fn look_at(&self, user: UserId, id: MessageId) -> Result<()> {
+        let shown = match self.store.message(user, id).await {
+            Ok(shown) => shown,
+            Err(store::Error::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        match question(&shown, self.chats.language(user)) {
+            Some(question) => self.ask(user, &shown, &question).await?,
+            None => {
+                self.settle(&shown).await?;
+                self.changes.note_asked(id, false);
             }
         }
         Ok(())
@@ -266,6 +275,12 @@ impl Inner {
     /// Takes a press on a button.
     pub(crate) async fn pressed(&self, incoming: &Incoming<'_>, pressed: &Pressed) -> Result<Handled> {
         let Incoming { live, event, .. } = incoming;
+        let (account, conversation) = (&live.account, &event.conversation);
+        let is_heard = Document::of(account).allows(&event.sender.id)
+            && (!conversation.is_group || self.store.is_channel_group(account.id, &conversation.id).await?);
+        if !is_heard {
+            return Ok(Handled::silent());
+        }
         let user = self.linked(incoming).await?;
         let text = self.press(incoming, user.as_ref(), pressed).await?;
         let language = user.map_or(Language::English, |user| self.chats.language(user.id));

@@ -18,6 +18,7 @@ use crate::document::Document;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
+use crate::limits::CODES_MAX;
 use crate::outgoing::Payload;
 
 /// What a person reads who is not linked.
@@ -124,12 +125,12 @@ impl Inner {
         let (account, is_group) = (&live.account, event.conversation.is_group);
         let code = Code::of(&message.text);
         if is_group {
-            if let Some(code) = code {
+            let codes = Code::all(&message.text, CODES_MAX);
+            for code in &codes {
                 // Others have read it.
                 self.store.void_code(account, &code.hash()).await?;
-                return Ok(Handled::silent());
             }
-            if !message.mentions_us {
+            if !codes.is_empty() || message.is_edited || !message.mentions_us {
                 return Ok(Handled::silent());
             }
         }

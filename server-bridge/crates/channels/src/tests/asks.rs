@@ -61,6 +61,12 @@ async fn a_button_counts_once_for_the_one_who_was_asked_and_its_message_shows_th
     assert!(ask.text.contains("counted"), "{ask:?}");
     let allow = ask.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
     assert!(allow.len() == 32 && ask.buttons.iter().any(|button| button.label == "Deny"));
+    // In a group that is off nobody is heard.
+    world.messenger.presses("boss", &ask, &allow);
+    world.rests().await;
+    assert!(world.messenger.press_answers().is_empty());
+    let account = world.store.channel(world.root.id, "desk").await.unwrap();
+    world.store.set_channel_group(&account, "ann", true).await.unwrap();
     // Somebody else, with the right token: from elsewhere, and as if it were in the same conversation.
     world.messenger.presses(
         "boss",

@@ -158,15 +158,20 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// The conversations that have something to be sent, of all accounts that are enabled, `limit` at most.
+    /// The conversations that have something to be sent, of all accounts that are enabled, `limit` at most. The accounts take
+    /// turns, and within one account those come first that wait longest.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn outbox_lanes(&self, limit: i64) -> Result<Vec<ChannelLane>> {
         Ok(query_as(
-            "SELECT account_id, conversation, '' AS person FROM channel_outbox WHERE state IN ('ready', 'sending')
-                AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
-             GROUP BY account_id, conversation ORDER BY MIN(id) LIMIT $1",
+            "SELECT account_id, conversation, '' AS person FROM (
+                SELECT account_id, conversation, MIN(id) AS first_id,
+                    ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY MIN(id)) AS place
+                FROM channel_outbox WHERE state IN ('ready', 'sending')
+                    AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
+                GROUP BY account_id, conversation) AS lanes
+             ORDER BY place, first_id LIMIT $1",
         )
         .bind(limit)
         .fetch_all(self.database.reader())
@@ -266,6 +271,20 @@ impl Store {
             .execute(&mut transaction)
             .await?;
         Ok(transaction.commit().await?)
+    }
+
+    /// How many messages for a user wait to be sent by an account.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn outbox_waiting(&self, account: i64, user: UserId) -> Result<i64> {
+        Ok(query_scalar(
+            "SELECT COUNT(*) FROM channel_outbox WHERE account_id = $1 AND user_id = $2 AND state IN ('ready', 'sending')",
+        )
+        .bind(account)
+        .bind(user)
+        .fetch_one(self.database.reader())
+        .await?)
     }
 
     /// The counts of an account's messages.

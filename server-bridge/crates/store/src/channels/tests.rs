@@ -114,8 +114,11 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
     let store = testing::empty().await;
     let ada = user(&store, "ada", false).await;
     let account = store.put_channel(ada, draft("tg")).await.unwrap();
-    assert_eq!(store.take_events(&account, &[event("1"), event("2")], Some("7")).await.unwrap(), 2);
-    assert_eq!(store.take_events(&account, &[event("2"), event("3"), event("3")], None).await.unwrap(), 1);
+    assert_eq!(store.take_events(&account, &[event("1"), event("2")], Some("7")).await.unwrap().added, 2);
+    assert_eq!(
+        store.take_events(&account, &[event("2"), event("3"), event("3")], None).await.unwrap().added,
+        1
+    );
     assert_eq!(store.channel_cursor(account.id).await.unwrap().as_deref(), Some("7"));
     let long = NewEvent { person: "x".repeat(257), ..event("4") };
     assert!(store.take_events(&account, &[event("5"), long], Some("9")).await.unwrap_err().is_callers());
@@ -163,7 +166,7 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
     assert_ne!(store.channel_chat(account.id, "c", ada).await.unwrap(), new, "a deleted chat is replaced");
     store.purge_channels(store.now_ms() + 1).await.unwrap();
     assert_eq!(
-        store.take_events(&account, &[event("1"), event("2")], None).await.unwrap(),
+        store.take_events(&account, &[event("1"), event("2")], None).await.unwrap().added,
         1,
         "2 still waits"
     );
@@ -323,4 +326,38 @@ async fn a_conversation_that_moves_takes_everything_along_and_a_closed_one_gets_
     assert!(!store.is_channel_group(account.id, "d").await.unwrap());
     assert!(store.outbox_lanes(1).await.unwrap().is_empty());
     assert_eq!(store.outbox_counts(account.id).await.unwrap().failed, 1);
+}
+
+#[tokio::test]
+async fn accounts_take_turns_and_a_person_who_floods_a_conversation_is_cut_off() {
+    let store = testing::empty().await;
+    let (ada, eve) = (user(&store, "ada", false).await, user(&store, "eve", false).await);
+    let loud = store.put_channel(eve, draft("tg")).await.unwrap();
+    let quiet = store.put_channel(ada, draft("tg")).await.unwrap();
+    let from = |person: &str, number: i64| NewEvent {
+        person: person.to_owned(),
+        conversation: person.to_owned(),
+        ..event(&format!("{person}{number}"))
+    };
+    let crowd: Vec<NewEvent> = (0..20).map(|number| from(&format!("p{number}"), 0)).collect();
+    store.take_events(&loud, &crowd, None).await.unwrap();
+    store.take_events(&quiet, &[event("1")], None).await.unwrap();
+    let lanes = store.inbox_lanes(2).await.unwrap();
+    assert_eq!(lanes.iter().map(|lane| lane.account_id).collect::<Vec<_>>(), [loud.id, quiet.id]);
+    for number in 0..20 {
+        let to =
+            NewOutgoing { conversation: format!("c{number}"), source: format!("s{number}"), ..outgoing(0) };
+        store.add_outgoing(loud.id, eve, &[to]).await.unwrap();
+    }
+    store.add_outgoing(quiet.id, ada, &[NewOutgoing { user: Some(ada), ..outgoing(0) }]).await.unwrap();
+    let lanes = store.outbox_lanes(2).await.unwrap();
+    assert_eq!(lanes.iter().map(|lane| lane.account_id).collect::<Vec<_>>(), [loud.id, quiet.id]);
+    assert_eq!(store.outbox_waiting(quiet.id, ada).await.unwrap(), 1);
+    assert_eq!(store.outbox_waiting(quiet.id, eve).await.unwrap(), 0);
+    let flood: Vec<NewEvent> = (0..205).map(|number| from("f", number)).collect();
+    let taken = store.take_events(&loud, &flood, Some("9")).await.unwrap();
+    assert_eq!((taken.added, taken.full.len(), taken.full[0].person.as_str()), (200, 1, "f"));
+    let again = store.take_events(&loud, &flood[..200], None).await.unwrap();
+    assert_eq!(again, TakenEvents::default(), "they are on record");
+    assert_eq!(store.take_events(&loud, &[from("g", 0)], None).await.unwrap().added, 1);
 }

@@ -224,3 +224,48 @@ impl Platform for Unusable {
         self.refused()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use platforms::Sender;
+    use platforms::event::{Message, Press};
+
+    use super::*;
+
+    fn event(is_group: bool, is_bot: bool, what: What) -> Event {
+        Event {
+            id: "1".to_owned(),
+            at_ms: 0,
+            conversation: Conversation { id: "c".to_owned(), is_group },
+            sender: Sender { id: "p".to_owned(), name: String::new(), is_bot },
+            what,
+            reply: Value::Null,
+        }
+    }
+
+    #[test]
+    fn talk_of_bots_and_of_groups_is_ignored_unless_it_holds_a_code() {
+        let say = |text: &str, mentions_us, is_edited| {
+            let (id, text) = ("1".to_owned(), text.to_owned());
+            What::Message(Message { id, text, mentions_us, is_edited, quoted: None, media: Vec::new() })
+        };
+        let press = What::Press(Press { token: String::new(), message: String::new(), handle: Value::Null });
+        let code = format!("here: {}!", Code::random());
+        for (is_group, is_bot, what, wanted) in [
+            (false, false, say("hi", false, false), false),
+            (false, false, say("hi", false, true), true),
+            (false, true, say("hi", false, false), true),
+            (true, false, say("hi", false, false), true),
+            (true, false, say("hi", true, false), false),
+            (true, false, say("hi", true, true), true),
+            (true, false, say(&code, false, false), false),
+            (true, false, say(&code, false, true), false),
+            (false, false, press.clone(), false),
+            (false, true, press, true),
+            (true, true, What::Removed, false),
+        ] {
+            let event = event(is_group, is_bot, what);
+            assert_eq!(is_ignored(&event), wanted, "{event:?}");
+        }
+    }
+}

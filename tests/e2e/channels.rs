@@ -122,11 +122,11 @@ fn a_person_reaches_their_chat_from_telegram() {
     assert!(text(&seen).contains("[attached: .sandbridge/attachments/"), "{seen:?}");
     let other = Machine::start(&world.server, &world.alice, "desktop");
     other.wait_online(&world.alice, "desktop");
-    fs::write(other.workspace().join("here"), "desktop\n").unwrap();
+    fs::write(other.workspace().join("here"), "the other machine\n").unwrap();
     telegram.say(ALICE, "/runner desktop");
     reads(&telegram, ALICE, "go to desktop now");
     telegram.say(ALICE, "!cat here");
-    reads(&telegram, ALICE, "desktop");
+    reads(&telegram, ALICE, "the other machine");
     telegram.say(ALICE, "wait");
     eventually("the model is asked", PATIENCE, || {
         world.model.asked().iter().any(|asked| asked.last_of_user() == "wait").then_some(())

@@ -12,8 +12,8 @@ async function make(page: Page, name: string): Promise<void> {
   await page.goto("/#/settings/knowledge");
   const making = page.getByRole("form", { name: "New collection" });
   await making.getByLabel("Name").fill(name);
-  await making.getByRole("button", { name: "Make it" }).click();
-  await expect(making.getByRole("status")).toHaveText(`${name} was made.`);
+  await making.getByRole("button", { name: "Add" }).click();
+  await expect(making.getByRole("status")).toHaveText(`${name} was added.`);
 }
 
 async function upload(page: Page, name: string, files: [string, string][]): Promise<void> {
@@ -24,7 +24,7 @@ async function upload(page: Page, name: string, files: [string, string][]): Prom
 }
 
 async function ask(page: Page, question: string): Promise<void> {
-  await search(page).getByLabel("What to look for").fill(question);
+  await search(page).getByLabel("Words or a question").fill(question);
   await search(page).getByRole("button", { name: "Search" }).click();
 }
 
@@ -43,7 +43,7 @@ test("documents are added, found by words, opened and deleted, and what cannot b
   await ask(page, "how long is the guarantee");
   await expect(search(page).getByRole("status").last()).toHaveText(/\d passages?/);
   const hit = search(page).getByRole("listitem").filter({ hasText: "two years" });
-  await expect(hit).toContainText(/Found by words at place 1: .*guarantee\./);
+  await expect(hit).toContainText(/Place 1 by words: .*guarantee\./);
   await expect(search(page).getByText("found by words only: this server has no embedder installed")).toBeVisible();
   await hit.getByRole("button", { name: "Open" }).click();
   const opened = page.getByRole("article", { name: "kettle.md" });
@@ -69,12 +69,12 @@ test("a passage is found by its meaning, and words are left while the embedder i
   await upload(page, "manuals", [["kettle.md", KETTLE], ["garden.md", GARDEN]]);
   await expect(async () => {
     await ask(page, "warranty");
-    await expect(search(page).getByRole("listitem").first()).toContainText("Found by meaning at place 1.", { timeout: 1000 });
+    await expect(search(page).getByRole("listitem").first()).toContainText("Place 1 by meaning.", { timeout: 1000 });
   }).toPass();
   await expect(search(page).getByRole("listitem").first()).toContainText("two years");
   await ask(page, "guarantee");
   const both = search(page).getByRole("listitem").first();
-  await expect(both).toContainText("Found by words at place 1: guarantee. Found by meaning at place 1.");
+  await expect(both).toContainText("Place 1 by words: guarantee. Place 1 by meaning.");
   await picture(page, "knowledge-meaning");
   model.topics = null;
   await ask(page, "guarantee");

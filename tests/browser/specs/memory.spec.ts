@@ -8,7 +8,7 @@ const card = (page: Page, text: string) => page.getByRole("listitem").filter({ h
 
 async function remember(page: Page, text: string, kind = "semantic"): Promise<void> {
   await kept(page).getByLabel("Kind").selectOption(kind);
-  await kept(page).getByLabel("What is to be remembered").fill(text);
+  await kept(page).getByLabel("Text to remember").fill(text);
   await kept(page).getByRole("button", { name: "Remember", exact: true }).click();
   await expect(card(page, text)).toBeVisible();
 }
@@ -24,10 +24,10 @@ test("a memory is added, changed with its history, exported and forgotten", asyn
   // Changed, with an end; the earlier text stays in its history.
   await tabs.getByRole("button", { name: /^Edit/ }).click();
   await tabs.getByLabel("Text").fill("I prefer spaces.");
-  await tabs.getByLabel("Holds until").fill("2099-05-01");
+  await tabs.getByLabel("Valid until").fill("2099-05-01");
   await tabs.getByRole("button", { name: "Save" }).click();
   const spaces = card(page, "I prefer spaces.");
-  await expect(spaces).toContainText("holds until");
+  await expect(spaces).toContainText("valid until");
   await spaces.getByText("Earlier texts").click();
   await expect(spaces.getByText("I prefer tabs.")).toBeVisible();
   await picture(page, "memory");
@@ -39,7 +39,7 @@ test("a memory is added, changed with its history, exported and forgotten", asyn
     ["Deploys run on Fridays.", "episodic"],
   ]);
   // An earlier text counts, too: nothing of it is left.
-  await kept(page).getByLabel("Forget everything about").fill("tabs");
+  await kept(page).getByLabel("Forget memories with these words").fill("tabs");
   await kept(page).getByRole("button", { name: "Forget", exact: true }).last().click();
   await expect(page.getByText("Forgotten memories: 1")).toBeVisible();
   await expect(card(page, "I prefer spaces.")).toHaveCount(0);
@@ -56,10 +56,10 @@ test("a core block is in the next prompt, and one that is too long is refused", 
   await page.goto("/#/settings/memory");
   await kept(page).getByLabel("Kind").selectOption("core");
   await kept(page).getByLabel("Block").selectOption("user");
-  await kept(page).getByLabel("What is to be remembered").fill("x".repeat(2001));
+  await kept(page).getByLabel("Text to remember").fill("x".repeat(2001));
   await kept(page).getByRole("button", { name: "Remember", exact: true }).click();
   await expect(page.getByRole("alert").filter({ hasText: "2001 characters" })).toBeVisible();
-  await kept(page).getByLabel("What is to be remembered").fill("Alice builds kettles.");
+  await kept(page).getByLabel("Text to remember").fill("Alice builds kettles.");
   await kept(page).getByRole("button", { name: "Remember", exact: true }).click();
   await expect(card(page, "Alice builds kettles.")).toBeVisible();
   model.answersWith({ say: "Hello." });

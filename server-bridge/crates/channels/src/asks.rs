@@ -19,15 +19,16 @@ use chats::{ChatEvent, Surface};
 use platforms::event::{Message, Press as Pressed};
 use platforms::{Button, Styled};
 use sha2::{Digest as _, Sha256};
-use store::{ChannelAnswer, MessageRole, NewPress, OpenAsk, User, UserId, hex};
+use store::{ChannelAnswer, MessageId, MessageRole, NewPress, OpenAsk, Press, User, UserId, hex};
 use tokio::time::timeout;
 
 use crate::answers::{Target, message};
+use crate::document::Document;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
 use crate::incoming::{Handled, Incoming};
-use crate::limits::{ASK_PATIENCE_MS, OPEN_ASKS, PARTS_MAX};
+use crate::limits::{ASK_PATIENCE_MS, OPEN_ASKS, PARTS_MAX, PLACES_MAX};
 use crate::outgoing::Payload;
 
 /// How long the messenger may take to show what became of a press.
@@ -74,6 +75,12 @@ fn question(message: &store::Message, language: Language) -> Option<Question> {
     Some(Question { title: say(&format!("{tool} needs your approval:")), detail, options })
 }
 
+/// The question of an answer.
+fn asked(press: Press, is_group: bool) -> OpenAsk {
+    let Press { outbox_id, account_id, conversation, user, ask, .. } = press;
+    OpenAsk { outbox_id, account_id, conversation, is_group, user, ask }
+}
+
 impl Inner {
     /// Listens to the chats for questions.
     pub(crate) fn listen(self: &Arc<Self>) {
@@ -100,22 +107,30 @@ impl Inner {
     }
 
     /// Sends new questions, and settles those that no longer wait.
-    pub(crate) async fn look_at_changes(&self) -> Result<()> {
+    pub(crate) async fn look_at_changes(&self) {
+        let mut again = Vec::new();
         while let Some((user, id)) = self.changes.pop() {
-            let shown = match self.store.message(user, id).await {
-                Ok(shown) => shown,
-                Err(store::Error::NotFound { .. }) => continue,
-                Err(error) => {
-                    self.changes.push((user, id), true);
-                    return Err(error.into());
-                }
-            };
-            match question(&shown, self.chats.language(user)) {
-                Some(question) => self.ask(user, &shown, &question).await?,
-                None => {
-                    self.settle(&shown).await?;
-                    self.changes.note_asked(id, false);
-                }
+            if let Err(error) = self.look_at(user, id).await {
+                tracing::error!(%error, message = id.0, "a question could not be sent or settled; it is tried again");
+                again.push((user, id));
+            }
+        }
+        for change in again {
+            self.changes.push(change, true);
+        }
+    }
+
+    async fn look_at(&self, user: UserId, id: MessageId) -> Result<()> {
+        let shown = match self.store.message(user, id).await {
+            Ok(shown) => shown,
+            Err(store::Error::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        match question(&shown, self.chats.language(user)) {
+            Some(question) => self.ask(user, &shown, &question).await?,
+            None => {
+                self.settle(&shown).await?;
+                self.changes.note_asked(id, false);
             }
         }
         Ok(())
@@ -149,11 +164,18 @@ impl Inner {
         shown: &store::Message,
         question: &Question,
     ) -> Result<()> {
+        let (account, conversation) = (&live.account, &answer.conversation);
+        if !self.store.may_reach(account, answer.user, conversation, answer.is_group).await? {
+            return Ok(());
+        }
         self.changes.note_asked(shown.id, true);
+        let last = self.store.last_press_place(account.id, conversation, answer.user).await?;
+        // A number that somebody sends late answers no later question.
+        let first = if last >= PLACES_MAX { 1 } else { last + 1 };
         let (platform, language) = (&live.platform, self.chats.language(answer.user));
         let expires_at_ms = self.store.now_ms() + ASK_PATIENCE_MS;
         let (mut buttons, mut presses) = (Vec::new(), Vec::new());
-        for (place, (label, reply)) in (1..).zip(&question.options) {
+        for (place, (label, reply)) in (first..).zip(&question.options) {
             let token = hex(&rand::random::<[u8; 16]>());
             presses.push(NewPress {
                 token_sha256: hex(&Sha256::digest(&token)),
@@ -189,8 +211,8 @@ impl Inner {
             reply_json: answer.reply_json.clone(),
             user: Some(answer.user),
         };
-        let asked = Sha256::digest(shown.document_json.as_deref().unwrap_or_default());
-        let source = format!("ask/{}/{}/{}", answer.inbox_id, shown.id, hex(&asked[..8]));
+        let digest = Sha256::digest(shown.document_json.as_deref().unwrap_or_default());
+        let source = format!("ask/{}/{}/{}", answer.inbox_id, shown.id, hex(&digest[..8]));
         let payloads = rendered.into_iter().map(message).collect();
         let mut rows = target.rows(live.account.id, &source, payloads);
         if let Some(last) = rows.last_mut() {
@@ -253,6 +275,12 @@ impl Inner {
     /// Takes a press on a button.
     pub(crate) async fn pressed(&self, incoming: &Incoming<'_>, pressed: &Pressed) -> Result<Handled> {
         let Incoming { live, event, .. } = incoming;
+        let (account, conversation) = (&live.account, &event.conversation);
+        let is_heard = Document::of(account).allows(&event.sender.id)
+            && (!conversation.is_group || self.store.is_channel_group(account.id, &conversation.id).await?);
+        if !is_heard {
+            return Ok(Handled::silent());
+        }
         let user = self.linked(incoming).await?;
         let text = self.press(incoming, user.as_ref(), pressed).await?;
         let language = user.map_or(Language::English, |user| self.chats.language(user.id));
@@ -268,7 +296,7 @@ impl Inner {
     async fn press(&self, incoming: &Incoming<'_>, user: Option<&User>, pressed: &Pressed) -> Result<String> {
         let Incoming { live, event, .. } = incoming;
         let known = self.store.channel_press(&hex(&Sha256::digest(&pressed.token))).await?;
-        let is_there = |press: &store::Press| {
+        let is_there = |press: &Press| {
             press.account_id == live.account.id
                 && press.conversation == event.conversation.id
                 && press.platform_id.as_ref().is_none_or(|id| *id == pressed.message)
@@ -281,15 +309,8 @@ impl Inner {
             return Ok(NO_LONGER.to_owned());
         }
         let Ok(reply) = serde_json::from_str(&press.reply_json) else { return Ok(NO_LONGER.to_owned()) };
-        let ask = OpenAsk {
-            outbox_id: press.outbox_id,
-            account_id: press.account_id,
-            conversation: press.conversation,
-            is_group: event.conversation.is_group,
-            user: press.user,
-            ask: press.ask,
-        };
-        self.take(live, user, &ask, reply, &press.label).await
+        let label = press.label.clone();
+        self.take(live, user, &asked(press, event.conversation.is_group), reply, &label).await
     }
 
     /// The answer to an open question that a message is: a number where there are no buttons, or words for a question that wants them.
@@ -304,18 +325,28 @@ impl Inner {
         if text.is_empty() || text.starts_with(['!', '/']) {
             return Ok(None);
         }
-        let open = self.store.open_ask(live.account.id, &event.conversation.id, user.id).await?;
+        let (account, conversation) = (live.account.id, &event.conversation.id);
+        let number: Option<i64> = text.trim_end_matches('.').parse().ok();
+        let number = number.filter(|_| !live.platform.caps().buttons);
+        if let Some(number) = number
+            && let Some(press) = self.store.numbered_press(account, conversation, user.id, number).await?
+            && let Ok(reply) = serde_json::from_str(&press.reply_json)
+        {
+            let label = press.label.clone();
+            let ask = asked(press, event.conversation.is_group);
+            return self.taken(incoming, user, &ask, reply, &label).await.map(Some);
+        }
+        let open = self.store.open_ask(account, conversation, user.id).await?;
         let Some((open, asking)) = open.and_then(|open| open.ask.map(|asking| (open, asking))) else {
             return Ok(None);
         };
         let shown = self.store.message(user.id, asking).await?;
         let Some(question) = question(&shown, self.chats.language(user.id)) else { return Ok(None) };
-        let number: Option<i64> = text.trim_end_matches('.').parse().ok();
-        if let Some(number) = number.filter(|_| !live.platform.caps().buttons)
-            && let Some(press) = self.store.numbered_press(open.outbox_id, number).await?
-            && let Ok(reply) = serde_json::from_str(&press.reply_json)
+        // The number of an answer to an earlier question is no answer in words to this one.
+        if let Some(number) = number
+            && self.store.is_press_place(account, conversation, user.id, number).await?
         {
-            return self.taken(incoming, user, &open, reply, &press.label).await.map(Some);
+            return Ok(Some(incoming.say(Some(user), self.chats.language(user.id), NO_LONGER)));
         }
         let wants_words = question.options.iter().all(|(_, reply)| matches!(reply, Reply::Words(_)));
         if wants_words {

@@ -40,6 +40,12 @@ impl Code {
         is_one.then(|| Self { prefix: prefix.to_owned(), secret: secret.to_owned() })
     }
 
+    /// The codes in a text, wherever they stand in it, `most` at most.
+    pub(crate) fn all(text: &str, most: usize) -> Vec<Self> {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        words.filter_map(|word| Self::of(word.trim_matches('-'))).take(most).collect()
+    }
+
     /// What says whose it is.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
@@ -65,6 +71,10 @@ mod tests {
     fn a_code_is_read_as_people_type_it_and_nothing_else_is_one() {
         let code = Code::random();
         assert_eq!(Code::of(&format!("  {}\n", code.to_string().to_lowercase())), Some(code.clone()));
+        let other = Code::random();
+        let text = format!("my code is ({code}), 码{other}。 -{code}- SB-ABC");
+        assert_eq!(Code::all(&text, 9), [code.clone(), other, code.clone()]);
+        assert_eq!(Code::all(&text, 1), std::slice::from_ref(&code));
         assert_ne!(code.hash(), Code::random().hash());
         for other in [
             "",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use platforms::{Kind, Platform};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::ChannelAccount;
+use store::{ChannelAccount, User};
 
 use crate::error::{Error, Result};
 use crate::limits::{ALLOW_MAX, VALUE_MAX_BYTES};
@@ -76,6 +76,52 @@ pub(crate) fn sorted(
         }
     }
     Ok((shown, secret))
+}
+
+/// The values that say where an account's secrets are sent.
+const ADDRESSES: [&str; 7] = ["api", "domain", "server", "address", "token_address", "upload_address", "url"];
+/// The value that says where this server listens.
+const LISTEN: &str = "listen";
+
+/// Checks that secrets on record go to no address that they were not entered for.
+///
+/// # Errors
+/// [`Error::Refused`] if an address changed, and a secret is not given again.
+pub(crate) fn check_change(
+    kind: &Kind,
+    (before, after): (&BTreeMap<String, String>, &BTreeMap<String, String>),
+    kept: &BTreeMap<String, String>,
+    given: &BTreeMap<String, String>,
+) -> Result<()> {
+    let is_changed = |key: &str| {
+        let default = kind.setup.iter().find(|setup| setup.key == key).and_then(|setup| setup.default);
+        let of = |values: &BTreeMap<String, String>| {
+            values.get(key).map(|value| value.trim().to_owned()).or_else(|| default.map(str::to_owned))
+        };
+        of(before) != of(after)
+    };
+    let Some(key) = ADDRESSES.into_iter().find(|key| is_changed(key)) else { return Ok(()) };
+    let missing: Vec<&str> =
+        kept.keys().filter(|kept| !given.contains_key(*kept)).map(String::as_str).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "the value {key:?} was changed, so that secrets would be sent to another address; enter these again: {}",
+        missing.join(", ")
+    )))
+}
+
+/// Checks that only an administrator's account listens.
+///
+/// # Errors
+/// [`Error::Refused`] for another user's account that listens.
+pub(crate) fn check_listening(user: &User, values: &BTreeMap<String, String>) -> Result<()> {
+    if user.admin || !values.contains_key(LISTEN) {
+        return Ok(());
+    }
+    let text = "only an administrator's account can listen on an address of the server; have this account connect to the messenger";
+    Err(Error::refused("forbidden", text))
 }
 
 /// Checks a list of people.

@@ -4,13 +4,13 @@ use futures_util::stream;
 use platforms::event::{Media, MediaKind};
 use platforms::{FileOut, Platform};
 use store::{ChatId, Outgoing, User, UserId};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::answers::{Target, parts};
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
-use crate::limits::{MEDIA_MAX, MEDIA_MAX_BYTES, SEND_TIMEOUT};
+use crate::limits::{FILE_TIMEOUT, MEDIA_MAX, MEDIA_MAX_BYTES, MEDIA_TIMEOUT};
 
 impl Inner {
     /// Stores the files of a message; returns their paths, and a sentence for each that could not be stored.
@@ -21,13 +21,17 @@ impl Inner {
         media: &[Media],
     ) -> (Vec<String>, Vec<String>) {
         let (mut paths, mut failures) = (Vec::new(), Vec::new());
+        // One file of a message is in memory at a time.
+        let Ok(_place) = self.files_in.acquire().await else { return (paths, failures) };
+        let deadline = Instant::now() + MEDIA_TIMEOUT;
         for one in media.iter().take(MEDIA_MAX) {
             let name = match (one.name.trim(), one.kind) {
                 ("", MediaKind::Image) => "picture",
                 ("", MediaKind::File) => "file",
                 (name, _) => name,
             };
-            match self.store_one(platform, user, chat, name, one).await {
+            let storing = timeout_at(deadline, self.store_one(platform, user, chat, name, one)).await;
+            match storing.unwrap_or_else(|_| Err("it took too long".to_owned())) {
                 Ok(path) => paths.push(path),
                 Err(why) => {
                     let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
@@ -55,9 +59,8 @@ impl Inner {
         if media.bytes.is_some_and(|bytes| bytes > MEDIA_MAX_BYTES) {
             return Err(format!("it is larger than {} MiB", MEDIA_MAX_BYTES / (1024 * 1024)));
         }
-        let fetched = timeout(SEND_TIMEOUT, platform.fetch(media, MEDIA_MAX_BYTES)).await;
-        let bytes =
-            fetched.map_err(|_| "it took too long".to_owned())?.map_err(|failure| failure.to_string())?;
+        let fetched = platform.fetch(media, MEDIA_MAX_BYTES).await;
+        let bytes = fetched.map_err(|failure| failure.to_string())?;
         let size = Some(bytes.len() as u64);
         let content = stream::iter([Ok::<_, std::convert::Infallible>(bytes)]);
         let stored = self.chats.attach(user, chat, name, size, content).await;
@@ -78,7 +81,7 @@ impl Inner {
         }
         let user = self.store.user_by_id(user).await.map_err(|error| error.shown())?;
         let user = user.ok_or_else(|| "its user is gone".to_owned())?;
-        let read = timeout(SEND_TIMEOUT, self.chats.read_file(&user, chat, path, most_bytes)).await;
+        let read = timeout(FILE_TIMEOUT, self.chats.read_file(&user, chat, path, most_bytes)).await;
         let read = read.map_err(|_| "its machine does not answer in time".to_owned())?;
         let bytes = read.map_err(|error| error.message())?;
         let name = path.rsplit('/').next().unwrap_or(path);

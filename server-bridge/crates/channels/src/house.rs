@@ -8,7 +8,7 @@ use api::words::ChannelState;
 use chats::{ChatService, Subscription};
 use guard::Reach;
 use platforms::{Kind, Platform};
-use store::{AuditEntry, ChannelAccount, Store};
+use store::{AuditEntry, ChannelAccount, Store, UserId};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,6 +17,7 @@ use crate::changes::Changes;
 use crate::document::{Document, kind, platform};
 use crate::error::Result;
 use crate::lanes::Lanes;
+use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, FILES_AT_ONCE};
 
 /// What channels need of the server beside its chats.
 #[derive(Clone, Debug)]
@@ -42,6 +43,11 @@ pub(crate) struct Inner {
     pub(crate) inbox_lanes: Lanes,
     pub(crate) outbox_lanes: Lanes,
     pub(crate) at_once: Arc<Semaphore>,
+    /// The share of each owner of accounts in them.
+    owners: Mutex<HashMap<UserId, Arc<Semaphore>>>,
+    /// Places in memory for files that are sent, and for files of messages.
+    pub(crate) files_out: Semaphore,
+    pub(crate) files_in: Semaphore,
     /// Messages of chats that ask something, or no longer do.
     pub(crate) changes: Changes,
     pub(crate) subscription: Mutex<Option<Subscription>>,
@@ -119,6 +125,36 @@ impl Live {
 }
 
 impl Inner {
+    /// Nothing is connected yet.
+    pub(crate) fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
+        let wake = Arc::new(Notify::new());
+        Self {
+            store: store.clone(),
+            chats: chats.clone(),
+            around,
+            live: Mutex::default(),
+            has_any: AtomicBool::new(false),
+            inbox_lanes: Lanes::new(&wake),
+            outbox_lanes: Lanes::new(&wake),
+            wake,
+            at_once: Arc::new(Semaphore::new(AT_ONCE)),
+            owners: Mutex::default(),
+            files_out: Semaphore::new(FILES_AT_ONCE),
+            files_in: Semaphore::new(FILES_AT_ONCE),
+            changes: Changes::default(),
+            subscription: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// The seats for messages to accounts of this owner.
+    pub(crate) fn seats_of(&self, owner: UserId) -> Arc<Semaphore> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let seats = owners.entry(owner).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE_PER_OWNER)));
+        Arc::clone(seats)
+    }
+
     pub(crate) fn lock_live(&self) -> MutexGuard<'_, HashMap<i64, Live>> {
         // Each change is a single step, so the data stays consistent if another thread panics.
         self.live.lock().unwrap_or_else(PoisonError::into_inner)

@@ -11,12 +11,16 @@ use platforms::{
     Button, Conversation, Event, Failure, FileOut, Inbox, Media, Outgoing, Platform, Sent, Styled,
 };
 use serde_json::Value;
-use store::NewEvent;
-use store::limits::{CHANNEL_EVENT_MAX_BYTES, CHANNEL_ID_MAX_BYTES};
+use sha2::{Digest as _, Sha256};
+use store::limits::{CHANNEL_EVENT_MAX_BYTES, CHANNEL_ID_MAX_BYTES, CHANNEL_LANE_WAITING};
+use store::{ChannelLane, NewEvent, hex};
 use tokio_util::sync::CancellationToken;
 
-use crate::house::Live;
-use crate::house::{Inner, to_json};
+use crate::answers::{Target, parts};
+use crate::codes::Code;
+use crate::error::Result as Done;
+use crate::house::{Inner, Live, to_json};
+use crate::limits::FULL_TOLD_EVERY_MS;
 
 /// Takes what arrives at one account.
 pub(crate) struct AccountInbox {
@@ -28,12 +32,42 @@ impl AccountInbox {
     pub(crate) fn new(inner: &Arc<Inner>, live: &Live) -> Self {
         Self { inner: Arc::clone(inner), live: live.clone() }
     }
+
+    /// Tells a person who is linked that their messages in a conversation are dropped: once an hour.
+    async fn tell_full(&self, lane: &ChannelLane, events: &[Event]) -> Done<()> {
+        let (store, account) = (&self.inner.store, &self.live.account);
+        let is_of =
+            |event: &&Event| event.conversation.id == lane.conversation && event.sender.id == lane.person;
+        let (Some(event), Some(user)) =
+            (events.iter().find(is_of), store.linked_user(account, &lane.person).await?)
+        else {
+            return Ok(());
+        };
+        let text =
+            format!("{CHANNEL_LANE_WAITING} of your messages wait here already; further ones are dropped.");
+        let text = self.inner.chats.language(user).translated(&text).into_owned();
+        let target = Target::unasked(&lane.conversation, event.conversation.is_group, Some(user));
+        let target = Target { reply_json: event.reply.to_string(), ..target };
+        let line = hex(&Sha256::digest(to_json(&(&lane.conversation, &lane.person))));
+        let source = format!("full/{line}/{}", store.now_ms() / FULL_TOLD_EVERY_MS);
+        let rows = target.rows(account.id, &source, parts(&*self.live.platform, &Styled::plain(&text), "…"));
+        Ok(store.add_outgoing(account.id, account.user, &rows).await?)
+    }
 }
 
-/// True for what nobody answers: other bots, this account's own messages, and later versions of messages.
+/// True for what nobody answers: what bots and this account say, later versions of messages, and the talk of groups. A code that is
+/// read in a group is always looked at: it ends.
 fn is_ignored(event: &Event) -> bool {
-    let is_edited = matches!(&event.what, What::Message(message) if message.is_edited);
-    event.sender.is_bot || is_edited
+    let is_group = event.conversation.is_group;
+    match &event.what {
+        What::Message(message) => {
+            let is_for_us = !message.is_edited && (!is_group || message.mentions_us);
+            let is_of_use = is_for_us || (is_group && !Code::all(&message.text, 1).is_empty());
+            event.sender.is_bot || !is_of_use
+        }
+        What::Press(_) => event.sender.is_bot,
+        What::Removed | What::Moved { .. } => false,
+    }
 }
 
 impl Inbox for AccountInbox {
@@ -64,15 +98,20 @@ impl Inbox for AccountInbox {
                 }
                 is_sound
             };
-            let events: Vec<NewEvent> =
+            let new: Vec<NewEvent> =
                 events.iter().filter(|event| !is_ignored(event)).map(new).filter(is_sound).collect();
             let store = &self.inner.store;
-            let taken = store.take_events(&self.live.account, &events, cursor.as_deref()).await;
+            let taken = store.take_events(&self.live.account, &new, cursor.as_deref()).await;
             let taken = taken.map_err(|error| {
                 tracing::warn!(%error, channel = self.live.account.name, "events were not taken; they come again");
                 error.shown()
             })?;
-            if taken > 0 {
+            for lane in &taken.full {
+                if let Err(error) = self.tell_full(lane, &events).await {
+                    tracing::error!(%error, "a person could not be told that their messages are dropped");
+                }
+            }
+            if taken.added > 0 || !taken.full.is_empty() {
                 self.inner.wake.notify_one();
             }
             Ok(())
@@ -183,5 +222,50 @@ impl Platform for Unusable {
 
     fn fetch<'a>(&'a self, _media: &'a Media, _max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
         self.refused()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use platforms::Sender;
+    use platforms::event::{Message, Press};
+
+    use super::*;
+
+    fn event(is_group: bool, is_bot: bool, what: What) -> Event {
+        Event {
+            id: "1".to_owned(),
+            at_ms: 0,
+            conversation: Conversation { id: "c".to_owned(), is_group },
+            sender: Sender { id: "p".to_owned(), name: String::new(), is_bot },
+            what,
+            reply: Value::Null,
+        }
+    }
+
+    #[test]
+    fn talk_of_bots_and_of_groups_is_ignored_unless_it_holds_a_code() {
+        let say = |text: &str, mentions_us, is_edited| {
+            let (id, text) = ("1".to_owned(), text.to_owned());
+            What::Message(Message { id, text, mentions_us, is_edited, quoted: None, media: Vec::new() })
+        };
+        let press = What::Press(Press { token: String::new(), message: String::new(), handle: Value::Null });
+        let code = format!("here: {}!", Code::random());
+        for (is_group, is_bot, what, wanted) in [
+            (false, false, say("hi", false, false), false),
+            (false, false, say("hi", false, true), true),
+            (false, true, say("hi", false, false), true),
+            (true, false, say("hi", false, false), true),
+            (true, false, say("hi", true, false), false),
+            (true, false, say("hi", true, true), true),
+            (true, false, say(&code, false, false), false),
+            (true, false, say(&code, false, true), false),
+            (false, false, press.clone(), false),
+            (false, true, press, true),
+            (true, true, What::Removed, false),
+        ] {
+            let event = event(is_group, is_bot, what);
+            assert_eq!(is_ignored(&event), wanted, "{event:?}");
+        }
     }
 }

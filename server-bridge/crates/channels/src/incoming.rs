@@ -18,6 +18,7 @@ use crate::document::Document;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
+use crate::limits::CODES_MAX;
 use crate::outgoing::Payload;
 
 /// What a person reads who is not linked.
@@ -124,12 +125,12 @@ impl Inner {
         let (account, is_group) = (&live.account, event.conversation.is_group);
         let code = Code::of(&message.text);
         if is_group {
-            if let Some(code) = code {
+            let codes = Code::all(&message.text, CODES_MAX);
+            for code in &codes {
                 // Others have read it.
                 self.store.void_code(account, &code.hash()).await?;
-                return Ok(Handled::silent());
             }
-            if !message.mentions_us {
+            if !codes.is_empty() || message.is_edited || !message.mentions_us {
                 return Ok(Handled::silent());
             }
         }
@@ -191,9 +192,15 @@ impl Inner {
                 let target = format!("{} as {}", live.account.name, event.sender.id);
                 self.audit(name.as_deref(), "channel.link", &target, "ok").await;
                 let language = user.as_ref().map_or(Language::English, |user| self.chats.language(user.id));
-                let text =
-                    "You are linked. What you write here goes to your own chat; /help shows what works.";
-                incoming.say(user.as_ref(), language, text)
+                let name = name.unwrap_or_default();
+                let text = format!(
+                    "You are linked as {name}. What you write here goes to your own chat; /help shows what works."
+                );
+                incoming.say(user.as_ref(), language, &text)
+            }
+            Redeemed::Taken => {
+                let text = "You are linked with another user already. Remove that link first, then ask the server for a new code.";
+                incoming.say(None, Language::English, text)
             }
             Redeemed::Wrong => {
                 let text = "This code is wrong, was used, or is over. Ask the server for a new one.";
@@ -223,7 +230,8 @@ impl Inner {
             }
             (true, true, _) => "Write /group on or /group off.",
         };
-        Ok(incoming.say(Some(user), self.chats.language(user.id), text))
+        // For nobody: in a group that is off, nothing is sent to users.
+        Ok(incoming.say(None, self.chats.language(user.id), text))
     }
 }
 

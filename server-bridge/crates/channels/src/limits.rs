@@ -20,10 +20,25 @@ pub const WAIT_MAX: Duration = Duration::from_secs(3600);
 pub const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a message may have an unknown outcome where the messenger knows no keys: it is repeated once.
 pub const UNKEYED_TRIES: i64 = 2;
+/// How often a message may have an unknown outcome where the messenger knows keys.
+pub const KEYED_TRIES: i64 = 20;
+/// How long sending a file may take: the platform's own limit, and that of a message.
+pub const FILE_TIMEOUT: Duration =
+    Duration::from_secs(platforms::limits::TRANSFER_TIMEOUT.as_secs() + SEND_TIMEOUT.as_secs());
+/// How many files are in memory at the same time, in each direction.
+pub const FILES_AT_ONCE: usize = 4;
+/// How long storing all files of one message may take.
+pub const MEDIA_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often a person is told that their messages are dropped, in milliseconds.
+pub const FULL_TOLD_EVERY_MS: i64 = 3_600_000;
+/// How many codes of one message in a group are ended at most.
+pub const CODES_MAX: usize = 50;
 /// How often an edit is tried.
 pub const EDIT_TRIES: i64 = 5;
 /// The most messages that one answer is sent as.
 pub const PARTS_MAX: usize = 5;
+/// Answers of questions without buttons are numbered on from question to question in a conversation, and from 1 again after this.
+pub const PLACES_MAX: i64 = 90;
 /// How long a question waits in a chat that is reached from a messenger.
 pub const ASK_PATIENCE_MS: i64 = 24 * 3_600_000;
 /// How long a code can be used, in milliseconds.
@@ -42,6 +57,8 @@ pub const LANES: i64 = 1_000;
 pub const BATCH: i64 = 100;
 /// How many people's messages are worked on at the same time.
 pub const AT_ONCE: usize = 32;
+/// How many of them at most belong to accounts of one owner.
+pub const AT_ONCE_PER_OWNER: usize = 4;
 /// The most files of a message that are stored.
 pub const MEDIA_MAX: usize = 10;
 /// The largest file of a message, in bytes.
@@ -52,7 +69,7 @@ pub const QUOTED_MAX_BYTES: usize = 4 * 1024;
 pub const OUTPUT_MAX_BYTES: usize = 12 * 1024;
 /// The longest text of the tool `Message`, in bytes.
 pub const MESSAGE_MAX_BYTES: usize = 32 * 1024;
-/// How many messages of one account may wait to be sent before the tool `Message` is refused.
+/// How many messages of one account for one user may wait to be sent before the tool `Message` is refused.
 pub const WAITING_MAX: i64 = 200;
 /// The most entries of an account's list of people, and the longest of them, in bytes.
 pub const ALLOW_MAX: usize = 500;

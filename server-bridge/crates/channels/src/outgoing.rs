@@ -4,7 +4,7 @@
 //! |---|---|
 //! | took it | the next one, after the messenger's pause |
 //! | was not asked, or wants a pause | the same again, later; it does not count as a try |
-//! | did not say | the same again with the same key; without keys once, and marked |
+//! | did not say | the same again with the same key, 20 tries at most; without keys once, and marked |
 //! | refuses it | it is not sent; the record says why |
 
 use std::time::Duration;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
-use crate::limits::{EDIT_TRIES, SEND_TIMEOUT, UNKEYED_TRIES, WAIT_MAX};
+use crate::limits::{EDIT_TRIES, FILE_TIMEOUT, KEYED_TRIES, SEND_TIMEOUT, UNKEYED_TRIES, WAIT_MAX};
 use crate::pace::Pace;
 
 /// What a row of the outbox sends.
@@ -60,6 +60,15 @@ enum Tried {
     NoFile(String),
 }
 
+/// How often a message is tried whose earlier tries have no known outcome.
+fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
+    match (is_edit, is_keyed) {
+        (true, _) => EDIT_TRIES,
+        (false, true) => KEYED_TRIES,
+        (false, false) => UNKEYED_TRIES,
+    }
+}
+
 impl Inner {
     /// Sends everything that is to be sent to a conversation.
     pub(crate) async fn send_all(&self, lane: &ChannelLane) -> Result<()> {
@@ -87,13 +96,16 @@ impl Inner {
         let is_unknown = row.state == OutState::Sending;
         let is_edit = row.edit_of.is_some();
         let is_keyed = live.platform.caps().idempotent;
-        let tries_left = match (is_edit, is_keyed) {
-            (true, _) => row.tries < EDIT_TRIES,
-            (false, true) => true,
-            (false, false) => row.tries < UNKEYED_TRIES,
-        };
-        if is_unknown && !tries_left {
-            let why = "the messenger did not say if it took the message, not even at the second try";
+        if is_unknown && row.tries >= tries_max(is_edit, is_keyed) {
+            let why =
+                format!("the messenger did not say if it took the message, not even at try {}", row.tries);
+            self.store.mark_failed(row.id, &why).await?;
+            return Ok(Next::GoOn);
+        }
+        if let Some(user) = row.user
+            && !self.store.may_reach(&live.account, user, &row.conversation, row.is_group).await?
+        {
+            let why = "its user is not linked any more, or the group is off";
             self.store.mark_failed(row.id, why).await?;
             return Ok(Next::GoOn);
         }
@@ -106,7 +118,9 @@ impl Inner {
             return Ok(Next::GoOn);
         }
         let is_unsure = row.is_unsure || (is_unknown && !is_edit && !is_keyed);
-        self.store.begin_send(row.id, is_unsure).await?;
+        if !self.store.begin_send(row.id, is_unsure).await? {
+            return Ok(Next::GoOn);
+        }
         match self.try_row(live, row, &payload).await {
             Tried::Sent(id) => {
                 self.store.mark_sent(row.id, &id).await?;
@@ -140,6 +154,9 @@ impl Inner {
             Payload::Message { .. } => timeout(SEND_TIMEOUT, sent).await,
             Payload::File { chat, path } => {
                 let chat = ChatId::parse(chat).ok();
+                let Ok(_place) = self.files_out.acquire().await else {
+                    return Tried::Failed(Failure::Away("the server is stopping".to_owned()));
+                };
                 let file = match (row.user, chat) {
                     (Some(user), Some(chat)) => {
                         self.file(user, &chat, path, platform.caps().file_max_bytes).await
@@ -151,7 +168,7 @@ impl Inner {
                     Err(why) => return Tried::NoFile(why),
                 };
                 let sending = platform.send_file(&to, &file, &reply, &row.send_key);
-                timeout(SEND_TIMEOUT, async { sending.await.map(|sent| sent.id) }).await
+                timeout(FILE_TIMEOUT, async { sending.await.map(|sent| sent.id) }).await
             }
         };
         match sent {
@@ -193,5 +210,16 @@ impl Inner {
                 Next::GoOn
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_is_tried_without_end() {
+        assert_eq!([tries_max(false, true), tries_max(false, false), tries_max(true, true)], [20, 2, 5]);
+        assert!(FILE_TIMEOUT > platforms::limits::TRANSFER_TIMEOUT, "the platform's own limit comes first");
     }
 }

@@ -73,7 +73,9 @@ impl Inner {
         if *is_behind && post.is_for_model() {
             return Ok(Handled::Later);
         }
-        let Some(user) = self.store.user_by_id(user).await? else { return Ok(Handled::silent()) };
+        // Without a link: it was removed meanwhile.
+        let linked = self.linked(incoming).await?.filter(|linked| linked.id == user);
+        let Some(user) = linked else { return Ok(Handled::silent()) };
         self.post_once(incoming, &user, chat, &post).await
     }
 

@@ -1,8 +1,8 @@
 //! Accounts on messengers and links with them: listing, changing, testing.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use agent::hooks::{Hook, HookedTurn, Place, Words};
 use api::channel::{ChannelCode, ChannelList, ChannelPut, ChannelTested, ChannelView};
@@ -11,19 +11,14 @@ use futures_util::future::BoxFuture;
 use platforms::Failure;
 use serde_json::Value;
 use store::{ChannelAccount, ChannelDraft, Store, User};
-use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use crate::changes::Changes;
 use crate::codes::Code;
-use crate::document::{Document, check_allow, kind, platform, sorted};
+use crate::document::{Document, check_allow, check_change, check_listening, kind, platform, sorted};
 use crate::error::{Error, Result};
 use crate::house::{Inner, Surroundings, to_json};
 use crate::inbox::AccountInbox;
-use crate::lanes::Lanes;
-use crate::limits::{AT_ONCE, CODE_LIFETIME_MS, SEND_TIMEOUT};
+use crate::limits::{CODE_LIFETIME_MS, SEND_TIMEOUT};
 use crate::views;
 
 /// The channels of all users. Cheap to clone; every clone is the same.
@@ -33,22 +28,7 @@ pub struct Channels(pub(crate) Arc<Inner>);
 impl Channels {
     /// Channels to these chats. Nothing is connected before [`Channels::start`].
     pub fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
-        let wake = Arc::new(Notify::new());
-        Self(Arc::new(Inner {
-            store: store.clone(),
-            chats: chats.clone(),
-            around,
-            live: Mutex::default(),
-            has_any: AtomicBool::new(false),
-            inbox_lanes: Lanes::new(&wake),
-            outbox_lanes: Lanes::new(&wake),
-            wake,
-            at_once: Arc::new(Semaphore::new(AT_ONCE)),
-            changes: Changes::default(),
-            subscription: Mutex::default(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
-        }))
+        Self(Arc::new(Inner::new(chats, store, around)))
     }
 
     /// Connects all accounts that are enabled, and works on what an earlier server left.
@@ -104,6 +84,10 @@ impl Channels {
             _ => BTreeMap::new(),
         };
         let (values, secrets) = sorted(kind, &put.values, &kept)?;
+        check_listening(user, &values)?;
+        if let Some(known) = &known {
+            check_change(kind, (&Document::of(known).values, &values), &kept, &put.values)?;
+        }
         let document = Document { values, allow: put.allow };
         // Made once to see that its values are whole; the texts of platforms hold no secrets.
         platform(kind, &document, &secrets, &inner.around.reach).map_err(Error::invalid)?;

@@ -44,7 +44,7 @@ impl Channels {
         let mut sent = Vec::new();
         for link in links.iter().filter(|link| is_named(&link.account)) {
             let Some(live) = inner.usable(link.account_id) else { continue };
-            if inner.store.outbox_counts(link.account_id).await?.waiting >= WAITING_MAX {
+            if inner.store.outbox_waiting(link.account_id, user.id).await? >= WAITING_MAX {
                 let text = format!("too many messages wait for {} already; it may be down", link.account);
                 return Err(Error::refused("busy", text));
             }

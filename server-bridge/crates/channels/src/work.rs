@@ -47,7 +47,7 @@ impl Inner {
         if !self.has_any.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.look_at_changes().await?;
+        self.look_at_changes().await;
         self.send_complete_answers().await?;
         for lane in self.store.inbox_lanes(LANES).await? {
             self.receive(&lane);
@@ -65,13 +65,14 @@ impl Inner {
 
     /// Works on what one person said in one conversation, unless a task does.
     fn receive(self: &Arc<Self>, lane: &ChannelLane) {
-        if self.live(lane.account_id).is_none() {
-            return;
-        }
+        let Some(live) = self.live(lane.account_id) else { return };
+        let seats = self.seats_of(live.account.user);
         let Some(working) = self.inbox_lanes.begin(lane) else { return };
         let (inner, lane) = (Arc::clone(self), lane.clone());
         self.tasks.spawn(async move {
             let _working = working;
+            // The owner's own seat first: who waits for it takes none of the others' seats.
+            let Ok(_own) = seats.acquire_owned().await else { return };
             let Ok(_seat) = Arc::clone(&inner.at_once).acquire_owned().await else { return };
             tokio::select! {
                 worked = inner.work_on(&lane) => {
@@ -118,7 +119,10 @@ impl Inner {
             for answer in &answers {
                 after = answer.id;
                 if let Some(live) = self.usable(answer.account_id) {
-                    self.complete(&live, answer).await?;
+                    // The others do not wait for one that fails.
+                    if let Err(error) = self.complete(&live, answer).await {
+                        tracing::error!(%error, answer = answer.id, "an answer could not be sent; it is tried again");
+                    }
                 }
             }
             if answers.len() < usize::try_from(BATCH).unwrap_or(usize::MAX) {

@@ -21,7 +21,7 @@ mod tests;
 pub(crate) use accounts::place;
 pub use accounts::{ChannelAccount, ChannelDraft};
 pub use answers::{ChannelAnswer, NewAnswer};
-pub use inbox::{ChannelEvent, ChannelLane, InboxState, NewEvent};
+pub use inbox::{ChannelEvent, ChannelLane, InboxState, NewEvent, TakenEvents};
 pub use links::{ChannelLink, Person, Redeemed};
 pub use outbox::{NewOutgoing, OutState, OutboxCounts, Outgoing};
 pub use presses::{NewPress, OpenAsk, Press};

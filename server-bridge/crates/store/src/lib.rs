@@ -137,7 +137,7 @@ pub use backup::check_backup;
 pub use channels::{
     ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink, InboxState,
     NewAnswer, NewEvent, NewOutgoing, NewPress, OpenAsk, OutState, OutboxCounts, Outgoing, Person, Press,
-    Redeemed,
+    Redeemed, TakenEvents,
 };
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;

@@ -186,6 +186,8 @@ pub const CHANNEL_ID_MAX_BYTES: usize = 256;
 pub const CHANNEL_EVENT_MAX_BYTES: usize = 2 * 1024 * 1024;
 /// How many events of one account may wait; more are not taken, and the messenger keeps them.
 pub const CHANNEL_EVENTS_WAITING: i64 = 10_000;
+/// How many events of one person in one conversation may wait; further ones are dropped.
+pub const CHANNEL_LANE_WAITING: i64 = 200;
 /// The longest reason why a message was not sent, in bytes.
 pub const CHANNEL_ERROR_MAX_BYTES: usize = 1024;
 /// How many wrong codes with its prefix end a code.

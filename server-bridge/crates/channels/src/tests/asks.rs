@@ -61,6 +61,12 @@ async fn a_button_counts_once_for_the_one_who_was_asked_and_its_message_shows_th
     assert!(ask.text.contains("counted"), "{ask:?}");
     let allow = ask.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
     assert!(allow.len() == 32 && ask.buttons.iter().any(|button| button.label == "Deny"));
+    // In a group that is off nobody is heard.
+    world.messenger.presses("boss", &ask, &allow);
+    world.rests().await;
+    assert!(world.messenger.press_answers().is_empty());
+    let account = world.store.channel(world.root.id, "desk").await.unwrap();
+    world.store.set_channel_group(&account, "ann", true).await.unwrap();
     // Somebody else, with the right token: from elsewhere, and as if it were in the same conversation.
     world.messenger.presses(
         "boss",
@@ -106,10 +112,16 @@ async fn a_question_is_answered_by_a_number_where_there_are_no_buttons_and_by_wo
     world.messenger.says("ann", "ann", "ask me");
     let ask = world.reads("ann", "Answer with a number:").await;
     assert!(ask.text.contains("\n1 Allow\n") && ask.buttons.is_empty(), "{ask:?}");
+    world.rests().await;
     world.messenger.says("ann", "ann", "1");
-    world.reads("ann", "Which colour?").await;
-    world.messenger.says("ann", "ann", "2");
+    let ask = world.reads("ann", "Which colour?").await;
+    assert!(ask.text.contains("3 red") && ask.text.contains("4 blue"), "the numbers go on: {ask:?}");
+    world.rests().await;
+    world.messenger.says("ann", "ann", "1");
+    world.reads("ann", "answered already").await;
+    world.messenger.says("ann", "ann", "4");
     world.reads("ann", "And why?").await;
+    world.rests().await;
     world.messenger.says("ann", "ann", "because of the sky");
     let results = world.reads("ann", "results:").await.text;
     for wanted in ["it was done", "blue", "because of the sky"] {

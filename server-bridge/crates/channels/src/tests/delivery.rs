@@ -128,3 +128,25 @@ async fn a_long_answer_is_five_messages_and_a_link() {
     assert_eq!(texts.len() - before, 5);
     assert_eq!(texts.last().unwrap(), &link.text);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_floods_a_conversation_is_told_once_that_messages_are_dropped() {
+    let (release, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let model = ScriptedModel::start(move |asked| {
+        let _ = held.lock().unwrap().recv();
+        Reply::Say(format!("echo: {}", asked.last_of_user()))
+    });
+    let world = World::new(model, Messenger::new()).await;
+    world.link(&world.ada, "ann").await;
+    for number in 0..300 {
+        world.messenger.says("ann", "ann", &number.to_string());
+    }
+    world.reads("ann", "200 of your messages wait here already").await;
+    until("all are taken or dropped", async || world.messenger.is_delivered().then_some(())).await;
+    drop(release);
+    world.rests().await;
+    let texts = world.messenger.texts("ann");
+    assert_eq!(texts.iter().filter(|text| text.contains("further ones are dropped")).count(), 1);
+    assert!(counted(&texts).contains_key(&0) && !counted(&texts).contains_key(&299), "{texts:?}");
+}

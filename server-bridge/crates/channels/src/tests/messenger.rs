@@ -19,8 +19,11 @@ use tokio_util::sync::CancellationToken;
 /// The one messenger.
 pub(super) const KINDS: &[Kind] = &[Kind { name: "fake", title: "Fake", setup: SETUP, make }];
 
-const SETUP: &[Setup] =
-    &[Setup { key: "token", label: "Token", help: "Any.", is_secret: true, default: None }];
+const SETUP: &[Setup] = &[
+    Setup { key: "token", label: "Token", help: "Any.", is_secret: true, default: None },
+    Setup { key: "address", label: "Address", help: "Any.", is_secret: false, default: Some("") },
+    Setup { key: "listen", label: "Listen on", help: "Any.", is_secret: false, default: Some("") },
+];
 
 /// The longest text of a message, in characters.
 const TEXT_MAX: usize = 400;

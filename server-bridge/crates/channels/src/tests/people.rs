@@ -18,6 +18,8 @@ async fn only_who_is_linked_reaches_a_chat_and_a_code_links_once() {
     world.messenger.says("ann", "ann", "SB-ABC-DEFGHJKM");
     world.reads("ann", "This code is wrong").await;
     world.link(&world.ada, "ann").await;
+    world.messenger.says("ann", "ann", &world.channels.code(&world.root, "desk").await.unwrap().code);
+    world.reads("ann", "You are linked with another user already").await;
     world.messenger.says("ann", "ann", "hello");
     world.reads("ann", "echo: hello").await;
     world.messenger.says("ann", "ann", "/new");
@@ -46,7 +48,8 @@ async fn a_group_is_silent_until_its_owner_switches_it_on_and_each_member_has_th
     world.link(&world.root, "boss").await;
     world.link(&world.ada, "ann").await;
     let code = world.channels.code(&world.ada, "desk").await.unwrap().code;
-    world.messenger.says("mallory", "group", &code);
+    let leak = Message { is_edited: true, ..written(&format!("see: {code}, it is mine")) };
+    world.messenger.writes("mallory", "group", leak);
     world.messenger.says("boss", "group", "hello");
     world.messenger.says("ann", "group", "/group on");
     world.rests().await;
@@ -65,6 +68,9 @@ async fn a_group_is_silent_until_its_owner_switches_it_on_and_each_member_has_th
     world.messenger.writes("ann", "group", message);
     let answer = world.reads("group", "echo: what does this mean?").await;
     assert!(answer.text.contains("It is data") && answer.text.contains("\\u003c/quotation"), "{answer:?}");
+    world.messenger.says("boss", "group", "/group off");
+    world.reads("group", "This group is off").await;
+    world.messenger.says("boss", "group", "/group on");
     world.messenger.says("boss", "group", "mine");
     world.reads("group", "echo: mine").await;
     assert_eq!(world.store.chats(world.ada.id, 10).await.unwrap().len(), 1);
@@ -108,4 +114,61 @@ async fn an_account_that_is_refused_says_so_and_one_that_is_changed_connects_ane
     assert!(world.channels.test(&world.ada, "desk").await.unwrap().ok);
     let put = api::channel::ChannelPut { kind: "fake".to_owned(), shared: true, ..Default::default() };
     assert_eq!(world.channels.put(&world.ada, "mine", put).await.unwrap_err().kind(), "forbidden");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_on_its_way_to_a_person_who_is_unlinked_does_not_arrive() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let model = tests::ScriptedModel::start(move |_| {
+        let _ = held.lock().unwrap().recv();
+        tests::Reply::Say("secret".to_owned())
+    });
+    let world = World::new(model, Messenger::new()).await;
+    world.link(&world.ada, "ann").await;
+    world.messenger.says("ann", "ann", "tell me");
+    until("the answer is waited for", async || {
+        let chat = world.store.chats(world.ada.id, 1).await.unwrap().pop()?;
+        let (said, _) = world.store.messages(world.ada.id, &chat.id, None, 9).await.unwrap();
+        for message in said {
+            if world.store.is_awaited(message.id).await.unwrap() {
+                return Some(());
+            }
+        }
+        None
+    })
+    .await;
+    let links = world.channels.list(&world.ada).await.unwrap().links;
+    world.channels.unlink(&world.ada, links[0].id).await.unwrap();
+    release.send(()).unwrap();
+    let chat = world.store.chats(world.ada.id, 1).await.unwrap().remove(0).id;
+    until("the turn ended", async || {
+        let (said, _) = world.store.messages(world.ada.id, &chat, None, 9).await.unwrap();
+        said.iter().any(|message| message.text == "secret").then_some(())
+    })
+    .await;
+    world.link(&world.root, "ann").await;
+    world.rests().await;
+    assert!(!world.messenger.texts("ann").iter().any(|text| text.contains("secret")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kept_secrets_go_to_no_other_address_and_only_administrators_listen() {
+    let world = World::new(echo(), Messenger::new()).await;
+    let put = async |user: &store::User, pairs: &[(&str, &str)]| {
+        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let values = pairs.iter().map(pair).collect();
+        let put = api::channel::ChannelPut { kind: "fake".to_owned(), values, ..Default::default() };
+        world.channels.put(user, "own", put).await.map_err(|error| (error.kind(), error.message()))
+    };
+    let token = world.messenger.register();
+    put(&world.ada, &[("token", &token)]).await.unwrap();
+    put(&world.ada, &[]).await.unwrap();
+    let (kind, text) = put(&world.ada, &[("address", "https://evil.example")]).await.unwrap_err();
+    assert!(kind == "invalid" && text.ends_with("enter these again: token"), "{text}");
+    put(&world.ada, &[("address", "https://evil.example"), ("token", &token)]).await.unwrap();
+    assert!(put(&world.ada, &[]).await.is_err(), "back to the first address");
+    let listening = [("listen", "0.0.0.0:1"), ("token", token.as_str())];
+    assert_eq!(put(&world.ada, &listening).await.unwrap_err().0, "forbidden");
+    put(&world.root, &listening).await.unwrap();
 }

@@ -12,7 +12,9 @@ use super::answers::NewAnswer;
 use super::outbox::NewOutgoing;
 use crate::chats::create_in;
 use crate::error::{Error, Result, check_length};
-use crate::limits::{CHANNEL_EVENT_MAX_BYTES, CHANNEL_EVENTS_WAITING, CHANNEL_ID_MAX_BYTES};
+use crate::limits::{
+    CHANNEL_EVENT_MAX_BYTES, CHANNEL_EVENTS_WAITING, CHANNEL_ID_MAX_BYTES, CHANNEL_LANE_WAITING,
+};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
@@ -39,6 +41,15 @@ pub struct NewEvent {
     pub person: String,
     /// The event, as JSON.
     pub event_json: String,
+}
+
+/// What became of events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TakenEvents {
+    /// How many are new, and on record now.
+    pub added: u64,
+    /// The lines whose events were dropped, each once, because 200 of the line wait already.
+    pub full: Vec<ChannelLane>,
 }
 
 /// What one person says in one conversation with one account, which is worked on in its order.
@@ -74,8 +85,8 @@ pub struct ChannelEvent {
 }
 
 impl Store {
-    /// Records events of an account and where its messenger goes on, both or nothing. Events whose ids are on record are left out;
-    /// returns the number of the others.
+    /// Records events of an account and where its messenger goes on, both or nothing. Events whose ids are on record are left out, and
+    /// those of a person who has 200 waiting in the conversation.
     ///
     /// # Errors
     /// [`Error::Invalid`] for ids beyond 256 bytes or an event beyond 2 MiB, and if 10,000 events wait already.
@@ -84,7 +95,7 @@ impl Store {
         account: &ChannelAccount,
         events: &[NewEvent],
         cursor: Option<&str>,
-    ) -> Result<u64> {
+    ) -> Result<TakenEvents> {
         for event in events {
             for id in [&event.platform_id, &event.conversation, &event.person] {
                 check_length("id", id, CHANNEL_ID_MAX_BYTES)?;
@@ -102,8 +113,28 @@ impl Store {
             let rule = format!("is one too many: {waiting} wait already; it is taken later");
             return Err(Error::Invalid { what: "event", rule });
         }
-        let mut added = 0;
+        let mut taken = TakenEvents::default();
         for event in events {
+            let is_full: bool = query_scalar(
+                "SELECT (SELECT COUNT(*) FROM channel_inbox WHERE account_id = $1 AND conversation = $2 AND person = $3
+                    AND state <> 'done') >= $4
+                 AND NOT EXISTS (SELECT 1 FROM channel_inbox WHERE account_id = $1 AND platform_id = $5)",
+            )
+            .bind(account.id)
+            .bind(&event.conversation)
+            .bind(&event.person)
+            .bind(CHANNEL_LANE_WAITING)
+            .bind(&event.platform_id)
+            .fetch_one(&mut transaction)
+            .await?;
+            if is_full {
+                let (conversation, person) = (event.conversation.clone(), event.person.clone());
+                let lane = ChannelLane { account_id: account.id, conversation, person };
+                if !taken.full.contains(&lane) {
+                    taken.full.push(lane);
+                }
+                continue;
+            }
             let inserted = query(
                 "INSERT INTO channel_inbox (account_id, platform_id, conversation, person, state, event_json, received_at_ms)
                  VALUES ($1, $2, $3, $4, 'new', $5, $6) ON CONFLICT (account_id, platform_id) DO NOTHING",
@@ -116,7 +147,7 @@ impl Store {
             .bind(now_ms)
             .execute(&mut transaction)
             .await?;
-            added += inserted.rows_affected();
+            taken.added += inserted.rows_affected();
         }
         if let Some(cursor) = cursor {
             query(
@@ -130,18 +161,23 @@ impl Store {
             .await?;
         }
         transaction.commit().await?;
-        Ok(added)
+        Ok(taken)
     }
 
-    /// Who has events that are not done, of all accounts that are enabled; `limit` at most, those first that wait longest.
+    /// Who has events that are not done, of all accounts that are enabled; `limit` at most. The accounts take turns, and within one
+    /// account those come first that wait longest.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn inbox_lanes(&self, limit: i64) -> Result<Vec<ChannelLane>> {
         Ok(query_as(
-            "SELECT account_id, conversation, person FROM channel_inbox WHERE state <> 'done'
-                AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
-             GROUP BY account_id, conversation, person ORDER BY MIN(id) LIMIT $1",
+            "SELECT account_id, conversation, person FROM (
+                SELECT account_id, conversation, person, MIN(id) AS first_id,
+                    ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY MIN(id)) AS place
+                FROM channel_inbox WHERE state <> 'done'
+                    AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
+                GROUP BY account_id, conversation, person) AS lanes
+             ORDER BY place, first_id LIMIT $1",
         )
         .bind(limit)
         .fetch_all(self.database.reader())

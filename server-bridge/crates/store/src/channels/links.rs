@@ -53,6 +53,8 @@ pub struct ChannelLink {
 pub enum Redeemed {
     /// The person is this user from now on.
     Linked(UserId),
+    /// The person is linked with another user already; the code ended.
+    Taken,
     /// There is no such code: it is wrong, used, over, or was tried too often.
     Wrong,
     /// The person tried too many codes; this one was not looked at.
@@ -146,11 +148,12 @@ impl Store {
             transaction.commit().await?;
             return Ok(Redeemed::Wrong);
         };
-        query(
+        let linked = query(
             "INSERT INTO channel_links (account_id, person, person_name, conversation, user_id, created_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (account_id, person) DO UPDATE SET person_name = excluded.person_name,
-                conversation = excluded.conversation, user_id = excluded.user_id, created_at_ms = excluded.created_at_ms",
+                conversation = excluded.conversation, created_at_ms = excluded.created_at_ms
+                WHERE channel_links.user_id = excluded.user_id",
         )
         .bind(account.id)
         .bind(person.id)
@@ -161,7 +164,7 @@ impl Store {
         .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
-        Ok(Redeemed::Linked(user))
+        Ok(if linked.rows_affected() > 0 { Redeemed::Linked(user) } else { Redeemed::Taken })
     }
 
     /// Ends a code that others have seen. Returns true if there was one.
@@ -199,20 +202,62 @@ impl Store {
         Ok(query_as(LINKS).bind(user).bind(of_accounts).fetch_all(self.database.reader()).await?)
     }
 
-    /// Removes a link of the user, or one with an account of the user. Returns true if it was there.
+    /// True if something may be sent to a user: a person is linked with them who may use the account, and the account answers in the
+    /// group, if it is one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn may_reach(
+        &self,
+        account: &ChannelAccount,
+        user: UserId,
+        conversation: &str,
+        is_group: bool,
+    ) -> Result<bool> {
+        if !account.is_shared && user != account.user {
+            return Ok(false);
+        }
+        Ok(query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM channel_links WHERE account_id = $1 AND user_id = $2)
+                AND (NOT $3 OR EXISTS (SELECT 1 FROM channel_groups WHERE account_id = $1 AND conversation = $4))",
+        )
+        .bind(account.id)
+        .bind(user)
+        .bind(is_group)
+        .bind(conversation)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+
+    /// Removes a link of the user, or one with an account of the user, with everything that is on its way to its user by that account.
+    /// Returns true if it was there.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn remove_channel_link(&self, user: UserId, link: i64) -> Result<bool> {
-        let gone = query(
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let gone: Option<(i64, UserId)> = query_as(
             "DELETE FROM channel_links WHERE id = $1
-                AND (user_id = $2 OR account_id IN (SELECT id FROM channel_accounts WHERE user_id = $2))",
+                AND (user_id = $2 OR account_id IN (SELECT id FROM channel_accounts WHERE user_id = $2))
+             RETURNING account_id, user_id",
         )
         .bind(link)
         .bind(user)
-        .execute(self.database.writer(Scope::User(user)))
+        .fetch_optional(&mut transaction)
         .await?;
-        Ok(gone.rows_affected() == 1)
+        let Some((account, linked)) = gone else { return Ok(false) };
+        for sql in [
+            "DELETE FROM channel_answers WHERE account_id = $1 AND user_id = $2 AND $3 > 0",
+            "UPDATE channel_outbox SET state = 'failed', error = 'the link was removed', payload_json = '', reply_json = 'null',
+                ended_at_ms = $3 WHERE account_id = $1 AND user_id = $2 AND state IN ('ready', 'sending')",
+            "UPDATE channel_presses SET used_at_ms = $3 WHERE used_at_ms IS NULL
+                AND outbox_id IN (SELECT id FROM channel_outbox WHERE account_id = $1 AND user_id = $2)",
+        ] {
+            query(sql).bind(account).bind(linked).bind(now_ms).execute(&mut transaction).await?;
+        }
+        transaction.commit().await?;
+        Ok(true)
     }
 
     /// True if a person who is not linked is to be told so now: once an hour.
@@ -300,6 +345,8 @@ impl Store {
             "DELETE FROM channel_answers WHERE account_id = $1 AND conversation = $2 AND $3 > 0",
             "UPDATE channel_outbox SET state = 'failed', error = 'the conversation is closed', ended_at_ms = $3
                 WHERE account_id = $1 AND conversation = $2 AND state IN ('ready', 'sending')",
+            "UPDATE channel_presses SET used_at_ms = $3 WHERE used_at_ms IS NULL
+                AND outbox_id IN (SELECT id FROM channel_outbox WHERE account_id = $1 AND conversation = $2)",
         ] {
             query(sql).bind(account.id).bind(conversation).bind(now_ms).execute(&mut transaction).await?;
         }

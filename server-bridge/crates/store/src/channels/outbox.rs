@@ -158,15 +158,20 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// The conversations that have something to be sent, of all accounts that are enabled, `limit` at most.
+    /// The conversations that have something to be sent, of all accounts that are enabled, `limit` at most. The accounts take
+    /// turns, and within one account those come first that wait longest.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn outbox_lanes(&self, limit: i64) -> Result<Vec<ChannelLane>> {
         Ok(query_as(
-            "SELECT account_id, conversation, '' AS person FROM channel_outbox WHERE state IN ('ready', 'sending')
-                AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
-             GROUP BY account_id, conversation ORDER BY MIN(id) LIMIT $1",
+            "SELECT account_id, conversation, '' AS person FROM (
+                SELECT account_id, conversation, MIN(id) AS first_id,
+                    ROW_NUMBER() OVER (PARTITION BY account_id ORDER BY MIN(id)) AS place
+                FROM channel_outbox WHERE state IN ('ready', 'sending')
+                    AND account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
+                GROUP BY account_id, conversation) AS lanes
+             ORDER BY place, first_id LIMIT $1",
         )
         .bind(limit)
         .fetch_all(self.database.reader())
@@ -199,17 +204,20 @@ impl Store {
             .await?)
     }
 
-    /// Records a try before it is made.
+    /// Records a try before it is made; returns false if the message is no longer to be sent.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn begin_send(&self, id: i64, is_unsure: bool) -> Result<()> {
-        query("UPDATE channel_outbox SET state = 'sending', tries = tries + 1, is_unsure = $1 WHERE id = $2")
-            .bind(is_unsure)
-            .bind(id)
-            .execute(self.database.writer(Scope::Alone))
-            .await?;
-        Ok(())
+    pub async fn begin_send(&self, id: i64, is_unsure: bool) -> Result<bool> {
+        let begun = query(
+            "UPDATE channel_outbox SET state = 'sending', tries = tries + 1, is_unsure = $1
+             WHERE id = $2 AND state IN ('ready', 'sending')",
+        )
+        .bind(is_unsure)
+        .bind(id)
+        .execute(self.database.writer(Scope::Alone))
+        .await?;
+        Ok(begun.rows_affected() > 0)
     }
 
     /// Records that a try was not taken, so that it does not count: the message is to be sent again, with this for the answer.
@@ -217,11 +225,13 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn unsend(&self, id: i64, reply_json: &str) -> Result<()> {
-        query("UPDATE channel_outbox SET state = 'ready', tries = tries - 1, reply_json = $1 WHERE id = $2")
-            .bind(reply_json)
-            .bind(id)
-            .execute(self.database.writer(Scope::Alone))
-            .await?;
+        query(
+            "UPDATE channel_outbox SET state = 'ready', tries = tries - 1, reply_json = $1 WHERE id = $2 AND state = 'sending'",
+        )
+        .bind(reply_json)
+        .bind(id)
+        .execute(self.database.writer(Scope::Alone))
+        .await?;
         Ok(())
     }
 
@@ -242,18 +252,39 @@ impl Store {
         Ok(())
     }
 
-    /// Records that a message is not sent, and why.
+    /// Records that a message is not sent, and why. The answers below it end.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn mark_failed(&self, id: i64, error: &str) -> Result<()> {
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::Alone).await?;
         query("UPDATE channel_outbox SET state = 'failed', error = $1, payload_json = '', reply_json = 'null', ended_at_ms = $2 WHERE id = $3")
             .bind(beginning(error, CHANNEL_ERROR_MAX_BYTES))
-            .bind(self.now_ms())
+            .bind(now_ms)
             .bind(id)
-            .execute(self.database.writer(Scope::Alone))
+            .execute(&mut transaction)
             .await?;
-        Ok(())
+        query("UPDATE channel_presses SET used_at_ms = $1 WHERE outbox_id = $2 AND used_at_ms IS NULL")
+            .bind(now_ms)
+            .bind(id)
+            .execute(&mut transaction)
+            .await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// How many messages for a user wait to be sent by an account.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn outbox_waiting(&self, account: i64, user: UserId) -> Result<i64> {
+        Ok(query_scalar(
+            "SELECT COUNT(*) FROM channel_outbox WHERE account_id = $1 AND user_id = $2 AND state IN ('ready', 'sending')",
+        )
+        .bind(account)
+        .bind(user)
+        .fetch_one(self.database.reader())
+        .await?)
     }
 
     /// The counts of an account's messages.

@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 
 use crate::error::Result;
-use crate::sql::{Scope, Transaction, query, query_as};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{MessageId, Store, UserId};
 
 /// An answer to choose from.
@@ -11,7 +11,7 @@ use crate::{MessageId, Store, UserId};
 pub struct NewPress {
     /// The SHA-256 of its token, in hex.
     pub token_sha256: String,
-    /// Its number, from 1.
+    /// Its number, from 1; numbers go on from question to question within a conversation.
     pub place: i64,
     /// What its button says.
     pub label: String,
@@ -83,6 +83,14 @@ macro_rules! open_asks {
     };
 }
 
+/// The person has read the question `o` in full, and more than that is not on its way.
+macro_rules! is_shown {
+    () => {
+        "o.state = 'sent' AND NOT EXISTS (SELECT 1 FROM channel_outbox x WHERE x.account_id = o.account_id
+            AND x.source = o.source AND x.state <> 'sent')"
+    };
+}
+
 impl NewPress {
     pub(super) async fn insert(&self, transaction: &mut Transaction, outbox_id: i64) -> Result<()> {
         query(
@@ -102,41 +110,107 @@ impl NewPress {
 }
 
 impl Store {
-    /// The answer with this token.
+    /// The answer with this token, once all earlier parts of its question were sent, and its own one may have arrived.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn channel_press(&self, token_sha256: &str) -> Result<Option<Press>> {
-        Ok(query_as(concat!(presses!(), " WHERE p.token_sha256 = $1"))
+        Ok(query_as(concat!(
+            presses!(),
+            " WHERE p.token_sha256 = $1 AND o.state IN ('sending', 'sent')
+                AND NOT EXISTS (SELECT 1 FROM channel_outbox x WHERE x.account_id = o.account_id AND x.source = o.source
+                    AND x.part < o.part AND x.state <> 'sent')"
+        ))
             .bind(token_sha256)
             .fetch_optional(self.database.reader())
             .await?)
     }
 
-    /// The answer with this number below a question.
+    /// The answer with this number in a conversation with a user, below a question that was sent in full and waits for an answer;
+    /// `None` also if two such questions have the number.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn numbered_press(&self, outbox_id: i64, place: i64) -> Result<Option<Press>> {
-        Ok(query_as(concat!(presses!(), " WHERE p.outbox_id = $1 AND p.place = $2"))
-            .bind(outbox_id)
-            .bind(place)
-            .fetch_optional(self.database.reader())
-            .await?)
+    pub async fn numbered_press(
+        &self,
+        account: i64,
+        conversation: &str,
+        user: UserId,
+        place: i64,
+    ) -> Result<Option<Press>> {
+        let mut found: Vec<Press> = query_as(concat!(
+            presses!(),
+            " WHERE o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3 AND p.place = $4 AND p.used_at_ms IS NULL
+                AND p.expires_at_ms > $5 AND ",
+            is_shown!(),
+            " LIMIT 2"
+        ))
+        .bind(account)
+        .bind(conversation)
+        .bind(user)
+        .bind(place)
+        .bind(self.now_ms())
+        .fetch_all(self.database.reader())
+        .await?;
+        Ok(found.pop().filter(|_| found.is_empty()))
     }
 
-    /// The newest question that a user was asked in a conversation and that waits for an answer.
+    /// The largest number below the newest question that a user was asked in a conversation; 0 if none is on record.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn last_press_place(&self, account: i64, conversation: &str, user: UserId) -> Result<i64> {
+        Ok(query_scalar(
+            "SELECT COALESCE(MAX(p.place), 0) FROM channel_presses p WHERE p.outbox_id = (
+                SELECT MAX(q.outbox_id) FROM channel_presses q JOIN channel_outbox o ON o.id = q.outbox_id
+                WHERE o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3)",
+        )
+        .bind(account)
+        .bind(conversation)
+        .bind(user)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+
+    /// True if this is the number of an answer below any question on record that a user was asked in a conversation.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn is_press_place(
+        &self,
+        account: i64,
+        conversation: &str,
+        user: UserId,
+        place: i64,
+    ) -> Result<bool> {
+        Ok(query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM channel_presses p JOIN channel_outbox o ON o.id = p.outbox_id
+                WHERE o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3 AND p.place = $4)",
+        )
+        .bind(account)
+        .bind(conversation)
+        .bind(user)
+        .bind(place)
+        .fetch_one(self.database.reader())
+        .await?)
+    }
+
+    /// The newest question that a user was asked in a conversation, that was sent in full and that waits for an answer.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn open_ask(&self, account: i64, conversation: &str, user: UserId) -> Result<Option<OpenAsk>> {
         Ok(query_as(concat!(
             open_asks!(),
-            " AND o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3 ORDER BY o.id DESC LIMIT 1"
+            " AND o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3
+                AND EXISTS (SELECT 1 FROM channel_presses p WHERE p.outbox_id = o.id AND p.expires_at_ms > $4) AND ",
+            is_shown!(),
+            " ORDER BY o.id DESC LIMIT 1"
         ))
         .bind(account)
         .bind(conversation)
         .bind(user)
+        .bind(self.now_ms())
         .fetch_optional(self.database.reader())
         .await?)
     }

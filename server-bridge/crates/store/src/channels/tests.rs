@@ -114,8 +114,11 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
     let store = testing::empty().await;
     let ada = user(&store, "ada", false).await;
     let account = store.put_channel(ada, draft("tg")).await.unwrap();
-    assert_eq!(store.take_events(&account, &[event("1"), event("2")], Some("7")).await.unwrap(), 2);
-    assert_eq!(store.take_events(&account, &[event("2"), event("3"), event("3")], None).await.unwrap(), 1);
+    assert_eq!(store.take_events(&account, &[event("1"), event("2")], Some("7")).await.unwrap().added, 2);
+    assert_eq!(
+        store.take_events(&account, &[event("2"), event("3"), event("3")], None).await.unwrap().added,
+        1
+    );
     assert_eq!(store.channel_cursor(account.id).await.unwrap().as_deref(), Some("7"));
     let long = NewEvent { person: "x".repeat(257), ..event("4") };
     assert!(store.take_events(&account, &[event("5"), long], Some("9")).await.unwrap_err().is_callers());
@@ -163,7 +166,7 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
     assert_ne!(store.channel_chat(account.id, "c", ada).await.unwrap(), new, "a deleted chat is replaced");
     store.purge_channels(store.now_ms() + 1).await.unwrap();
     assert_eq!(
-        store.take_events(&account, &[event("1"), event("2")], None).await.unwrap(),
+        store.take_events(&account, &[event("1"), event("2")], None).await.unwrap().added,
         1,
         "2 still waits"
     );
@@ -191,16 +194,120 @@ async fn of_the_answers_below_a_question_one_is_taken() {
     };
     store.add_outgoing(account.id, ada, std::slice::from_ref(&ask)).await.unwrap();
     store.add_outgoing(account.id, ada, &[ask]).await.unwrap();
+    assert!(store.open_ask(account.id, "c", ada).await.unwrap().is_none(), "nobody has read it");
+    assert!(store.channel_press("h1").await.unwrap().is_none());
+    let row = store.next_outgoing(&ChannelLane { person: String::new(), ..lane(&account) }).await.unwrap();
+    store.mark_sent(row.unwrap().id, "s").await.unwrap();
     let open = store.open_ask(account.id, "c", ada).await.unwrap().unwrap();
     assert_eq!(store.asks_of(asking.id).await.unwrap(), std::slice::from_ref(&open));
     assert_eq!(store.open_asks(10).await.unwrap().len(), 1);
     let found = store.channel_press("h2").await.unwrap().unwrap();
     assert_eq!((found.outbox_id, found.ask, found.used_at_ms), (open.outbox_id, Some(asking.id), None));
-    assert_eq!(store.numbered_press(open.outbox_id, 2).await.unwrap(), Some(found));
+    assert_eq!(store.numbered_press(account.id, "c", ada, 2).await.unwrap(), Some(found));
+    assert_eq!(store.last_press_place(account.id, "c", ada).await.unwrap(), 2);
     assert!(store.use_presses(open.outbox_id).await.unwrap());
     assert!(!store.use_presses(open.outbox_id).await.unwrap());
     assert!(store.open_ask(account.id, "c", ada).await.unwrap().is_none());
     assert!(store.channel_press("h1").await.unwrap().unwrap().used_at_ms.is_some());
+    assert!(store.numbered_press(account.id, "c", ada, 2).await.unwrap().is_none());
+    assert!(store.is_press_place(account.id, "c", ada, 2).await.unwrap());
+}
+
+/// Two parts of a question, with the answer `token` below the second one.
+async fn ask_in_parts(store: &Store, account: &ChannelAccount, source: &str, token: &str, place: i64) {
+    let press = NewPress {
+        token_sha256: token.to_owned(),
+        place,
+        label: "Allow".to_owned(),
+        reply_json: "{}".to_owned(),
+        expires_at_ms: store.now_ms() + 1_000_000,
+    };
+    let part = |part: i64, presses: Vec<NewPress>| NewOutgoing {
+        user: Some(account.user),
+        source: source.to_owned(),
+        presses,
+        ..outgoing(part)
+    };
+    let parts = [part(0, Vec::new()), part(1, vec![press])];
+    store.add_outgoing(account.id, account.user, &parts).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_question_that_was_not_sent_in_full_cannot_be_answered() {
+    let store = testing::empty().await;
+    let ada = user(&store, "ada", false).await;
+    let account = store.put_channel(ada, draft("tg")).await.unwrap();
+    let out = ChannelLane { person: String::new(), ..lane(&account) };
+    let next = async || store.next_outgoing(&out).await.unwrap().unwrap().id;
+    ask_in_parts(&store, &account, "first", "a", 1).await;
+    let first = next().await;
+    store.mark_failed(first, "refused").await.unwrap();
+    let second = next().await;
+    store.begin_send(second, false).await.unwrap();
+    assert!(store.channel_press("a").await.unwrap().is_none(), "its first part did not arrive");
+    store.mark_sent(second, "s").await.unwrap();
+    assert!(store.channel_press("a").await.unwrap().is_none());
+    assert!(store.open_ask(account.id, "c", ada).await.unwrap().is_none());
+    assert!(store.numbered_press(account.id, "c", ada, 1).await.unwrap().is_none());
+    ask_in_parts(&store, &account, "second", "b", 2).await;
+    store.mark_sent(next().await, "s").await.unwrap();
+    let last = next().await;
+    store.begin_send(last, false).await.unwrap();
+    assert!(store.channel_press("b").await.unwrap().is_some(), "its outcome is unknown, and it was pressed");
+    assert!(store.numbered_press(account.id, "c", ada, 2).await.unwrap().is_none());
+    store.mark_failed(last, "refused").await.unwrap();
+    assert!(!store.use_presses(last).await.unwrap(), "it failed, and its answers ended");
+    assert!(!store.begin_send(last, false).await.unwrap(), "it is over");
+    for (source, token) in [("third", "c"), ("fourth", "d")] {
+        ask_in_parts(&store, &account, source, token, 7).await;
+        for _ in 0..2 {
+            store.mark_sent(next().await, "s").await.unwrap();
+        }
+        let found = store.numbered_press(account.id, "c", ada, 7).await.unwrap();
+        assert_eq!(found.is_some(), source == "third", "two have the number: none is meant");
+    }
+}
+
+#[tokio::test]
+async fn a_link_that_is_removed_stops_what_is_on_its_way_and_no_code_takes_it_over() {
+    let store = testing::empty().await;
+    let (root, ada) = (user(&store, "root", true).await, user(&store, "ada", false).await);
+    let account = store.put_channel(root, ChannelDraft { is_shared: true, ..draft("tg") }).await.unwrap();
+    let person = Person { id: "p", name: "Ada", conversation: "c" };
+    let link = async |user, hash| {
+        store.put_link_code(account.id, user, ("AB", hash), store.now_ms() + 600_000).await.unwrap();
+        store.redeem_code(&account, person, ("AB", hash)).await.unwrap()
+    };
+    assert_eq!(link(ada, "h1").await, Redeemed::Linked(ada));
+    assert_eq!(link(root, "h2").await, Redeemed::Taken);
+    assert_eq!(store.linked_user(&account, "p").await.unwrap(), Some(ada));
+    assert!(store.may_reach(&account, ada, "c", false).await.unwrap());
+    assert!(!store.may_reach(&account, root, "c", false).await.unwrap());
+    assert!(!store.may_reach(&account, ada, "g", true).await.unwrap(), "the group is off");
+    store.set_channel_group(&account, "g", true).await.unwrap();
+    assert!(store.may_reach(&account, ada, "g", true).await.unwrap());
+    let alone = store.put_channel(root, draft("tg")).await.unwrap();
+    assert!(!store.may_reach(&alone, ada, "c", false).await.unwrap(), "it is no longer shared");
+    let hers = ChannelAccount { user: ada, ..account.clone() };
+    ask_in_parts(&store, &hers, "ask", "t", 1).await;
+    store.take_events(&account, &[event("1")], None).await.unwrap();
+    let asked = store.next_event(&lane(&account), 0).await.unwrap().unwrap();
+    let chat = store.channel_chat(account.id, "c", ada).await.unwrap();
+    let shown = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap();
+    let answer = NewAnswer {
+        conversation: "c".to_owned(),
+        is_group: false,
+        reply_json: "null".to_owned(),
+        user: ada,
+        message: shown.id,
+    };
+    store.finish_event(&account, asked.id, &[answer], &[]).await.unwrap();
+    let links = store.channel_links(root, true).await.unwrap();
+    assert!(store.remove_channel_link(root, links[0].id).await.unwrap());
+    assert!(!store.is_awaited(shown.id).await.unwrap());
+    assert!(store.outbox_lanes(10).await.unwrap().is_empty());
+    assert_eq!(store.outbox_counts(account.id).await.unwrap().failed, 2);
+    assert!(store.open_asks(10).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -219,4 +326,38 @@ async fn a_conversation_that_moves_takes_everything_along_and_a_closed_one_gets_
     assert!(!store.is_channel_group(account.id, "d").await.unwrap());
     assert!(store.outbox_lanes(1).await.unwrap().is_empty());
     assert_eq!(store.outbox_counts(account.id).await.unwrap().failed, 1);
+}
+
+#[tokio::test]
+async fn accounts_take_turns_and_a_person_who_floods_a_conversation_is_cut_off() {
+    let store = testing::empty().await;
+    let (ada, eve) = (user(&store, "ada", false).await, user(&store, "eve", false).await);
+    let loud = store.put_channel(eve, draft("tg")).await.unwrap();
+    let quiet = store.put_channel(ada, draft("tg")).await.unwrap();
+    let from = |person: &str, number: i64| NewEvent {
+        person: person.to_owned(),
+        conversation: person.to_owned(),
+        ..event(&format!("{person}{number}"))
+    };
+    let crowd: Vec<NewEvent> = (0..20).map(|number| from(&format!("p{number}"), 0)).collect();
+    store.take_events(&loud, &crowd, None).await.unwrap();
+    store.take_events(&quiet, &[event("1")], None).await.unwrap();
+    let lanes = store.inbox_lanes(2).await.unwrap();
+    assert_eq!(lanes.iter().map(|lane| lane.account_id).collect::<Vec<_>>(), [loud.id, quiet.id]);
+    for number in 0..20 {
+        let to =
+            NewOutgoing { conversation: format!("c{number}"), source: format!("s{number}"), ..outgoing(0) };
+        store.add_outgoing(loud.id, eve, &[to]).await.unwrap();
+    }
+    store.add_outgoing(quiet.id, ada, &[NewOutgoing { user: Some(ada), ..outgoing(0) }]).await.unwrap();
+    let lanes = store.outbox_lanes(2).await.unwrap();
+    assert_eq!(lanes.iter().map(|lane| lane.account_id).collect::<Vec<_>>(), [loud.id, quiet.id]);
+    assert_eq!(store.outbox_waiting(quiet.id, ada).await.unwrap(), 1);
+    assert_eq!(store.outbox_waiting(quiet.id, eve).await.unwrap(), 0);
+    let flood: Vec<NewEvent> = (0..205).map(|number| from("f", number)).collect();
+    let taken = store.take_events(&loud, &flood, Some("9")).await.unwrap();
+    assert_eq!((taken.added, taken.full.len(), taken.full[0].person.as_str()), (200, 1, "f"));
+    let again = store.take_events(&loud, &flood[..200], None).await.unwrap();
+    assert_eq!(again, TakenEvents::default(), "they are on record");
+    assert_eq!(store.take_events(&loud, &[from("g", 0)], None).await.unwrap().added, 1);
 }

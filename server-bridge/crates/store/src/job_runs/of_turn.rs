@@ -35,7 +35,7 @@ impl Store {
     /// The run whose message a user's turn answers; `None` if no run posted it. It is found as soon as the message is on record.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`crate::Error::Database`].
     pub async fn run_of_turn(&self, user: UserId, turn: TurnId) -> Result<Option<RunOfTurn>> {
         Ok(query_as(
             "SELECT r.id, r.slot, r.text, r.payload, r.event, j.name, j.kind
@@ -52,7 +52,7 @@ impl Store {
     /// Records why a run was stopped whose message was posted.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`crate::Error::Database`].
     pub async fn stop_run(&self, user: UserId, run: i64, note: &str) -> Result<()> {
         query("UPDATE job_runs SET note = $1 WHERE id = $2 AND state IN ('due', 'posted')")
             .bind(beginning(note, JOB_NOTE_MAX_BYTES))

@@ -6,8 +6,12 @@ use super::Row;
 pub(super) const TABLE: &[Row] = &[
     // What a person reads on a messenger.
     (
-        "You are linked. What you write here goes to your own chat; /help shows what works.",
-        "绑定成功。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
+        "You are linked as {}. What you write here goes to your own chat; /help shows what works.",
+        "已绑定为用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
+    ),
+    (
+        "{} of your messages wait here already; further ones are dropped.",
+        "你在这里已有 {0} 条消息等待处理，之后的消息会被丢弃。",
     ),
     ("This works in groups only.", "此命令只能在群里使用。"),
     ("Only the owner of this account switches groups on and off.", "只有此账号的所有者可以开启或关闭群。"),
@@ -62,6 +66,14 @@ pub(super) const TABLE: &[Row] = &[
     (
         "only an administrator's account can be shared with every user; make it your own one",
         "只有管理员的账号可以共享给所有用户；请设为你自己的账号",
+    ),
+    (
+        "only an administrator's account can listen on an address of the server; have this account connect to the messenger",
+        "只有管理员的账号可以在服务器的地址上监听；请让此账号主动连接平台",
+    ),
+    (
+        "the value {} was changed, so that secrets would be sent to another address; enter these again: {}",
+        "配置项 {0} 已更改，密钥会被发送到另一个地址；请重新填写：{1}",
     ),
     ("there is no messenger {}; choose one of {}", "没有平台 {0}；请从以下选择：{1}"),
     ("{} has no value {}; it has {}", "{0} 没有配置项 {1}；可用的有 {2}"),

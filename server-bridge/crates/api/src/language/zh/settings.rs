@@ -223,7 +223,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "{} cannot be kept: there are already {} proposals; accept or reject some first",
-        "无法保存{0}：已有 {1} 条提议；请先接受或拒绝一些",
+        "{0}无法保存：提议已达上限（{1} 条）；请先接受或拒绝一些",
     ),
     ("{} holds {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),
     ("core block", "核心块"),

@@ -168,6 +168,8 @@ fn a_killed_server_loses_no_message_and_doubles_only_what_it_marks() {
         }
         counts
     };
+    // The answer that a kill interrupts ends with that notice: a turn is not begun again by itself.
+    let interrupted = || telegram.messages().iter().filter(|message| text(message).contains('⚠')).count();
     for kill in 0..KILLS {
         for number in (kill..count).step_by(KILLS) {
             telegram.say(person(number), &number.to_string());
@@ -181,8 +183,9 @@ fn a_killed_server_loses_no_message_and_doubles_only_what_it_marks() {
     }
     let counts = eventually("all are answered", PATIENCE * 3, || {
         let counts = answered();
-        (counts.len() == count && channel(&world)["waiting"] == 0).then_some(counts)
+        (counts.len() + interrupted() >= count && channel(&world)["waiting"] == 0).then_some(counts)
     });
+    assert!(interrupted() <= KILLS * PEOPLE * 2, "{}", interrupted());
     let doubled = counts.values().filter(|count| **count > 1).count();
     let status = channel(&world);
     assert!(counts.values().all(|count| *count <= 2), "{counts:?}");

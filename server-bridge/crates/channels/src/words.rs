@@ -2,10 +2,10 @@
 
 use api::document::{AgentDocument, ExecDocument};
 use api::language::Language;
-use api::words::{ExecStatus, TurnStatus};
+use api::words::ExecStatus;
 use platforms::event::Quoted;
 use serde_json::Value;
-use store::{Message, MessageRole, is_unseen};
+use store::{ChannelAnswer, Message, MessageRole, is_unseen};
 
 use crate::limits::{OUTPUT_MAX_BYTES, QUOTED_MAX_BYTES};
 
@@ -85,26 +85,20 @@ fn cut(text: &str) -> String {
 }
 
 /// What an agent wrote in a turn, with the server's notices in it and why it did not end well, as Markdown.
-pub(crate) fn of_turn(messages: &[Message], error: Option<&str>, language: Language) -> String {
+pub(crate) fn of_turn(messages: &[Message], answer: &ChannelAnswer, language: Language) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let mut is_cancelled = false;
     for message in messages.iter().filter(|message| !message.undone) {
         let document = message.document_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
-        let is_shown = match (message.role, document) {
-            (MessageRole::Notice, _) => true,
-            (MessageRole::Assistant, Some(AgentDocument::Reply { status, .. })) => {
-                is_cancelled |= status == TurnStatus::Cancelled;
-                true
-            }
-            _ => false,
-        };
+        let is_shown = matches!(
+            (message.role, document),
+            (MessageRole::Notice, _) | (MessageRole::Assistant, Some(AgentDocument::Reply { .. }))
+        );
         if is_shown && !message.text.trim().is_empty() {
             parts.push(message.text.trim().to_owned());
         }
     }
-    let why = error.map(|error| language.translated(error).into_owned());
-    let why =
-        why.or_else(|| is_cancelled.then(|| language.translated("The answer was stopped.").into_owned()));
+    let stopped = answer.is_cancelled.then_some("The answer was stopped.");
+    let why = answer.error.as_deref().or(stopped).map(|why| language.translated(why).into_owned());
     parts.extend(why.map(|why| format!("⚠ {why}")));
     if parts.is_empty() {
         parts.push(language.translated("The answer is empty.").into_owned());

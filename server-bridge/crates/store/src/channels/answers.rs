@@ -45,6 +45,8 @@ pub struct ChannelAnswer {
     pub message: MessageId,
     /// True if its turn or its command has ended.
     pub is_complete: bool,
+    /// True if its turn was stopped.
+    pub is_cancelled: bool,
     /// Why its turn did not end well.
     pub error: Option<String>,
 }
@@ -53,7 +55,7 @@ macro_rules! answers {
     () => {
         "SELECT a.id, a.inbox_id, a.account_id, a.conversation, a.is_group, a.reply_json, a.user_id, a.message_id,
             COALESCE(t.status NOT IN ('queued', 'running'), TRUE) AND COALESCE(e.status <> 'running', TRUE) AS is_complete,
-            t.error
+            COALESCE(t.status = 'cancelled', FALSE) AS is_cancelled, t.error
          FROM channel_answers a LEFT JOIN turns t ON t.message_id = a.message_id
          LEFT JOIN execs e ON e.message_id = a.message_id"
     };

@@ -36,7 +36,7 @@ test("documents are added, found by words, opened and deleted, and what cannot b
   const manuals = card(page, "manuals");
   await expect(manuals.getByRole("status").first()).toHaveText("3 documents · 1 cannot be read");
   if (!(await manuals.getByText("broken.pdf").isVisible())) await manuals.getByText("Documents", { exact: true }).click();
-  await expect(manuals.getByText("the document is broken")).toBeVisible();
+  await expect(manuals.getByText("the document is damaged")).toBeVisible();
   await expectAccessible(page);
   await picture(page, "knowledge");
   // Why it is found, and the page that it opens.

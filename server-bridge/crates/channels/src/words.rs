@@ -84,6 +84,9 @@ fn cut(text: &str) -> String {
     format!("{head}\n…\n{tail}")
 }
 
+/// How the engine's notices begin that tell what a turn waits for.
+const WAITING: char = '⏳';
+
 /// What an agent wrote in a turn, with the server's notices in it and why it did not end well, as Markdown.
 pub(crate) fn of_turn(messages: &[Message], answer: &ChannelAnswer, language: Language) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -93,7 +96,9 @@ pub(crate) fn of_turn(messages: &[Message], answer: &ChannelAnswer, language: La
             (message.role, document),
             (MessageRole::Notice, _) | (MessageRole::Assistant, Some(AgentDocument::Reply { .. }))
         );
-        if is_shown && !message.text.trim().is_empty() {
+        // It has been waited for by now.
+        let is_over = message.role == MessageRole::Notice && message.text.starts_with(WAITING);
+        if is_shown && !is_over && !message.text.trim().is_empty() {
             parts.push(message.text.trim().to_owned());
         }
     }

@@ -163,8 +163,9 @@ pub const HAND_OVER_BYTES: usize = 32 * 1024;
 /// How much output an exec that drops the oldest keeps while it has no credit, in bytes.
 pub const BACKLOG_BYTES: usize = 256 * 1024;
 
-/// How much of the end of standard error is kept to distinguish a denial from a failure, in bytes.
-pub const STDERR_TAIL_BYTES: usize = 4 * 1024;
+/// How much of the end of standard error is kept to find why a command failed: a denial or a shortage, in bytes. Processes that the
+/// command left may write in the moment before the runner sees its end; their text must not push out the command's own.
+pub const STDERR_TAIL_BYTES: usize = 16 * 1024;
 
 /// How long dead orphans may wait to be reaped, in milliseconds: each exec's end raises SIGCHLD too.
 pub const REAP_PAUSE_MS: u64 = 50;

@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["proto"]),
     ("runner", &["address", "proto", "pathguard", "wsclient"]),
     ("guard", &["address"]),
+    ("chains", &["api"]),
     ("hooks", &[]),
     ("http_tools", &[]),
     ("llm", &["e5", "guard", "search", "sse"]),

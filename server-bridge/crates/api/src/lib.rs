@@ -22,6 +22,7 @@
 //! | [`knowledge`] | collections of documents, and the results of searches |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
+//! | [`chain`] | chains: the steps of several agents, and their runs |
 //! | [`channel`] | accounts on messengers |
 //! | [`automation`] | automations: schedules and triggers |
 //! | [`settings`] | the active place, and a user's settings for every agent |
@@ -37,6 +38,7 @@ pub mod account;
 mod approval;
 pub mod audit;
 pub mod automation;
+pub mod chain;
 pub mod channel;
 pub mod chat;
 pub mod container;

@@ -102,6 +102,7 @@ macro_rules! words {
 }
 
 mod automation;
+mod chain;
 mod channel;
 mod extension;
 mod memory;
@@ -109,6 +110,7 @@ mod memory;
 pub use automation::{
     AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
 };
+pub use chain::{ChainState, GateKind, GateReply, StepState};
 pub use channel::ChannelState;
 pub use extension::{
     CollectionSync, DocumentState, ExtensionLayer, HookDecision, HookState, HttpToolState, McpServerState,

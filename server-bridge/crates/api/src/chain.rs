@@ -1,0 +1,188 @@
+//! Chains: the steps that several agents of a group do one after the other, and their runs.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{ChainState, GateKind, GateReply, StepState};
+
+/// A step of a chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainStep {
+    /// The handle of the agent that does it, without `@`.
+    pub agent: String,
+    /// What the agent is to do.
+    pub instruction: String,
+    /// True if a person decides on its output before the next step begins.
+    #[serde(default)]
+    pub gate: bool,
+    /// How often it is tried again after a failure, without asking; at most 5.
+    #[serde(default)]
+    pub retries: u32,
+    /// How long one attempt may take, in seconds, from 10 to 86,400; 1,800 if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_seconds: Option<u64>,
+    /// The files and directories of its agent's workspace that the next step's agent gets; at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
+}
+
+/// What a run may use before a person is asked. Without a price for a model, only tokens and time count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainBudget {
+    /// Tokens, read and written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<i64>,
+    /// Money, in millionths of a US dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<i64>,
+    /// Time since the run began, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+/// The definition of a chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainDraft {
+    /// Its steps, at least one and at most 50. An agent may do several of them.
+    #[serde(default)]
+    pub steps: Vec<ChainStep>,
+    /// What a run may use; no bound if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<ChainBudget>,
+}
+
+/// A new or changed chain: its definition, or the same as text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainPut {
+    /// The definition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<ChainDraft>,
+    /// The definition as text, one numbered line for each step: `1. @writer: Write a story. [gate] [retries 2]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A chain of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainView {
+    /// Its name, unique in its group.
+    pub name: String,
+    /// Its definition.
+    pub chain: ChainDraft,
+    /// The definition as text.
+    pub text: String,
+    /// When it was last changed, in Unix milliseconds.
+    pub updated_at: i64,
+}
+
+/// A run to begin.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainStart {
+    /// What all steps work on.
+    pub request: String,
+    /// An id that the caller chooses, so that a repeated request begins no second run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_id: Option<String>,
+}
+
+/// A run of a chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainRunView {
+    /// The id; later runs have larger ones.
+    pub id: i64,
+    /// The chain's name when it began.
+    pub chain: String,
+    /// What the steps work on.
+    pub request: String,
+    /// Who began it.
+    pub begun_by: String,
+    /// How far it is.
+    pub state: ChainState,
+    /// Its steps, as they were when it began.
+    pub steps: Vec<ChainStepView>,
+    /// The gate that waits for a person.
+    #[serde(default)]
+    #[schema(required)]
+    pub gate: Option<GateView>,
+    /// What it may use.
+    #[serde(default)]
+    #[schema(required)]
+    pub budget: Option<ChainBudget>,
+    /// The tokens that its steps used.
+    pub tokens: i64,
+    /// Their cost, in millionths of a US dollar, where the prices are known.
+    pub cost_micro_usd: i64,
+    /// When it began, in Unix milliseconds.
+    pub created_at: i64,
+    /// When it ended, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub ended_at: Option<i64>,
+}
+
+/// A step of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainStepView {
+    /// Its definition.
+    #[serde(flatten)]
+    pub step: ChainStep,
+    /// How far it is.
+    pub state: StepState,
+    /// The number of its attempts.
+    pub attempts: u32,
+    /// The machine of its agent; null if it is bound to none.
+    #[serde(default)]
+    #[schema(required)]
+    pub runner: Option<String>,
+    /// The call that its newest attempt makes.
+    #[serde(default)]
+    #[schema(required)]
+    pub call_id: Option<i64>,
+    /// What it gave, or a person's text in its place; empty until it is done.
+    #[serde(default)]
+    #[schema(required)]
+    pub output: String,
+    /// Why its newest attempt failed or waits; may be empty.
+    #[serde(default)]
+    #[schema(required)]
+    pub error: String,
+    /// The tokens of all its attempts.
+    pub tokens: i64,
+    /// Their cost, in millionths of a US dollar.
+    pub cost_micro_usd: i64,
+    /// When its first attempt was made, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub begun_at: Option<i64>,
+    /// When its newest attempt ended, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub ended_at: Option<i64>,
+}
+
+/// A gate: a stored question about a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GateView {
+    /// The id.
+    pub id: i64,
+    /// The step, counted from 0.
+    pub step: usize,
+    /// The attempt, counted from 1.
+    pub attempt: u32,
+    /// Why it asks.
+    pub kind: GateKind,
+    /// The question, for people.
+    pub question: String,
+    /// The answers that it takes.
+    pub replies: Vec<GateReply>,
+}
+
+/// An answer to a gate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GateAnswer {
+    /// The answer.
+    pub reply: GateReply,
+    /// For `edit`, the text that takes the output's place; for `redo`, what to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}

@@ -1,0 +1,65 @@
+//! The words of chains.
+
+words! {
+    /// How far a run of a chain is.
+    ChainState {
+        /// A step is at work, or about to begin.
+        Running = "running",
+        /// A gate waits for a person.
+        Asking = "asking",
+        /// Every step is done.
+        Done = "done",
+        /// A person stopped it.
+        Stopped = "stopped",
+    }
+}
+
+words! {
+    /// How far a step of a run is.
+    StepState {
+        /// The steps before it are not done.
+        Pending = "pending",
+        /// Its agent is asked, and has not begun.
+        Queued = "queued",
+        /// Its agent's machine is not connected.
+        Waiting = "waiting",
+        /// Its agent is at work.
+        Running = "running",
+        /// A gate waits for a person.
+        Asking = "asking",
+        /// It is done.
+        Done = "done",
+        /// Its last attempt failed.
+        Failed = "failed",
+        /// It was stopped, or the run was.
+        Stopped = "stopped",
+    }
+}
+
+words! {
+    /// Why a gate asks.
+    GateKind {
+        /// A step is done, and a person decides on its output.
+        Review = "review",
+        /// A step failed, and no retries are left.
+        Failure = "failure",
+        /// The run's budget is used up.
+        Budget = "budget",
+    }
+}
+
+words! {
+    /// An answer to a gate.
+    GateReply {
+        /// The output goes to the next step as it is.
+        Approve = "approve",
+        /// A person's text takes the place of the output.
+        Edit = "edit",
+        /// The step is done again; a text says what to change.
+        Redo = "redo",
+        /// The run may use the budget once more.
+        More = "more",
+        /// The run ends here.
+        Stop = "stop",
+    }
+}

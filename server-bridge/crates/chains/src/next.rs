@@ -1,0 +1,223 @@
+//! What a run does next.
+
+use api::chain::{ChainBudget, ChainStep};
+use api::words::{GateKind, GateReply};
+
+use crate::limits::ATTEMPTS_MAX;
+
+/// What is known of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// Its steps, as they were when it began.
+    pub steps: &'a [ChainStep],
+    /// What it may use before a person is asked.
+    pub budget: ChainBudget,
+    /// What it has used.
+    pub spent: Spent,
+    /// The calls that were made for it.
+    pub calls: &'a [Call],
+    /// The gates that were opened for it.
+    pub gates: &'a [Gate],
+}
+
+/// What a run has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Tokens.
+    pub tokens: i64,
+    /// Money, in millionths of a US dollar, where the prices are known.
+    pub cost_micro_usd: i64,
+    /// Time since it began, in seconds.
+    pub seconds: u64,
+}
+
+/// A call: an agent is asked for one attempt at a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// The step, counted from 0.
+    pub step: usize,
+    /// The attempt, counted from 1.
+    pub attempt: u32,
+    /// How far it is.
+    pub state: CallState,
+    /// What the agent answered.
+    pub output: String,
+}
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// It has not ended.
+    Open,
+    /// The agent answered.
+    Done,
+    /// The agent could not answer, or took longer than the step's limit.
+    Failed,
+    /// A person stopped it.
+    Stopped,
+}
+
+/// A gate: a person is asked about a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The step, counted from 0.
+    pub step: usize,
+    /// The attempt that it is about; for a budget, the one that it holds up.
+    pub attempt: u32,
+    /// Why it asks.
+    pub kind: GateKind,
+    /// The answer; `None` while it waits.
+    pub reply: Option<GateReply>,
+    /// The text of the answer.
+    pub text: String,
+}
+
+/// What a run does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing until a call ends or a gate is answered.
+    Wait,
+    /// An agent is asked.
+    Call {
+        /// The step, counted from 0.
+        step: usize,
+        /// The attempt, counted from 1.
+        attempt: u32,
+        /// What the steps before gave, in their order.
+        before: Vec<String>,
+        /// What a person wants changed, with the earlier attempt's output, which may be empty.
+        redo: Option<(String, String)>,
+    },
+    /// A person is asked.
+    Ask {
+        /// The step, counted from 0.
+        step: usize,
+        /// The attempt, counted from 1.
+        attempt: u32,
+        /// Why.
+        kind: GateKind,
+    },
+    /// The run ends.
+    End(End),
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every step is done.
+    Done,
+    /// A person stopped it.
+    Stopped,
+}
+
+/// The answers that a gate takes. A step that was tried [`ATTEMPTS_MAX`] times is not tried again.
+pub fn replies(kind: &GateKind, attempt: u32) -> Vec<GateReply> {
+    let mut replies = match kind {
+        GateKind::Review => vec![GateReply::Approve, GateReply::Edit, GateReply::Redo, GateReply::Stop],
+        GateKind::Failure => vec![GateReply::Redo, GateReply::Edit, GateReply::Stop],
+        GateKind::Budget => vec![GateReply::More, GateReply::Stop],
+        GateKind::Unknown(_) => vec![GateReply::Stop],
+    };
+    if attempt >= ATTEMPTS_MAX {
+        replies.retain(|reply| *reply != GateReply::Redo);
+    }
+    replies
+}
+
+/// What a run does next. The same rows give the same answer: to carry it out twice, the caller keeps a call and a gate unique by step,
+/// attempt and kind.
+pub fn next(run: &Run<'_>) -> Next {
+    let mut before = Vec::with_capacity(run.steps.len());
+    for (index, step) in run.steps.iter().enumerate() {
+        match run.of_step(index, step, &before) {
+            Step::Gave(output) => before.push(output),
+            Step::Next(next) => return next,
+        }
+    }
+    Next::End(End::Done)
+}
+
+/// What the outputs of a run's steps are so far, in their order: those of the steps that are done.
+pub fn outputs(run: &Run<'_>) -> Vec<String> {
+    let mut before = Vec::with_capacity(run.steps.len());
+    for (index, step) in run.steps.iter().enumerate() {
+        let Step::Gave(output) = run.of_step(index, step, &before) else { break };
+        before.push(output);
+    }
+    before
+}
+
+enum Step {
+    Gave(String),
+    Next(Next),
+}
+
+impl Run<'_> {
+    fn of_step(&self, index: usize, step: &ChainStep, before: &[String]) -> Step {
+        let (mut attempt, mut failures, mut redo) = (1, 0, None);
+        loop {
+            let Some(call) = self.call(index, attempt) else {
+                return Step::Next(self.begin(index, attempt, before, redo));
+            };
+            let kind = match call.state {
+                CallState::Open => return Step::Next(Next::Wait),
+                CallState::Stopped => return Step::Next(Next::End(End::Stopped)),
+                CallState::Done if !step.gate => return Step::Gave(call.output.clone()),
+                CallState::Done => GateKind::Review,
+                CallState::Failed => {
+                    failures += 1;
+                    if failures <= step.retries && attempt < ATTEMPTS_MAX {
+                        attempt += 1;
+                        continue;
+                    }
+                    GateKind::Failure
+                }
+            };
+            let Some(gate) = self.gate(index, attempt, &kind) else {
+                return Step::Next(Next::Ask { step: index, attempt, kind });
+            };
+            match &gate.reply {
+                None => return Step::Next(Next::Wait),
+                Some(GateReply::Approve) => return Step::Gave(call.output.clone()),
+                Some(GateReply::Edit) => return Step::Gave(gate.text.clone()),
+                Some(GateReply::Redo) if attempt < ATTEMPTS_MAX => {
+                    redo = Some((gate.text.clone(), call.output.clone()));
+                    failures = 0;
+                    attempt += 1;
+                }
+                Some(_) => return Step::Next(Next::End(End::Stopped)),
+            }
+        }
+    }
+
+    /// The begin of an attempt, which the budget may hold up.
+    fn begin(&self, step: usize, attempt: u32, before: &[String], redo: Option<(String, String)>) -> Next {
+        let call = Next::Call { step, attempt, before: before.to_vec(), redo };
+        match self.gate(step, attempt, &GateKind::Budget).map(|gate| &gate.reply) {
+            None if self.is_used_up() => Next::Ask { step, attempt, kind: GateKind::Budget },
+            None | Some(Some(GateReply::More)) => call,
+            Some(None) => Next::Wait,
+            Some(Some(_)) => Next::End(End::Stopped),
+        }
+    }
+
+    /// True if the budget is used up; each `more` that a person answered adds it once again.
+    fn is_used_up(&self) -> bool {
+        let is_more = |gate: &&Gate| gate.kind == GateKind::Budget && gate.reply == Some(GateReply::More);
+        let times = 1 + self.gates.iter().filter(is_more).count();
+        let (signed, unsigned) = (i64::try_from(times).unwrap_or(i64::MAX), times as u64);
+        let ChainBudget { tokens, cost_micro_usd, seconds } = self.budget;
+        tokens.is_some_and(|tokens| self.spent.tokens >= tokens.saturating_mul(signed))
+            || cost_micro_usd.is_some_and(|cost| self.spent.cost_micro_usd >= cost.saturating_mul(signed))
+            || seconds.is_some_and(|seconds| self.spent.seconds >= seconds.saturating_mul(unsigned))
+    }
+
+    fn call(&self, step: usize, attempt: u32) -> Option<&Call> {
+        self.calls.iter().find(|call| (call.step, call.attempt) == (step, attempt))
+    }
+
+    fn gate(&self, step: usize, attempt: u32, kind: &GateKind) -> Option<&Gate> {
+        let is_it = |gate: &&Gate| (gate.step, gate.attempt) == (step, attempt) && gate.kind == *kind;
+        self.gates.iter().find(is_it)
+    }
+}

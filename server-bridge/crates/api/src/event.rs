@@ -95,6 +95,11 @@ pub enum Event {
         /// All of them as they are now.
         settings: ServerSettings,
     },
+    /// Something in a group changed: its log, its calls, its runs of chains, its people or agents. The caller reads what it shows again.
+    Group {
+        /// The group's id.
+        id: i64,
+    },
     /// Something the user should know.
     Notice {
         /// How much it matters.

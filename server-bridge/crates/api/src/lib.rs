@@ -22,6 +22,7 @@
 //! | [`knowledge`] | collections of documents, and the results of searches |
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
+//! | [`group`] | groups: people and agents in one log |
 //! | [`chain`] | chains: the steps of several agents, and their runs |
 //! | [`channel`] | accounts on messengers |
 //! | [`automation`] | automations: schedules and triggers |
@@ -47,6 +48,7 @@ pub mod error;
 pub mod event;
 pub mod exec;
 pub mod file;
+pub mod group;
 pub mod hooks;
 pub mod http_tools;
 pub mod key;

@@ -105,6 +105,7 @@ mod automation;
 mod chain;
 mod channel;
 mod extension;
+mod group;
 mod memory;
 
 pub use automation::{
@@ -116,6 +117,7 @@ pub use extension::{
     CollectionSync, DocumentState, ExtensionLayer, HookDecision, HookState, HttpToolState, McpServerState,
     McpToolState, McpTransport, TrustKind, TrustState,
 };
+pub use group::{CallState, EntryAuthor, GrantMode, GroupAccess};
 pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 
 words! {

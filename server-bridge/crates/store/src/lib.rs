@@ -30,6 +30,7 @@
 //! | `plugins`, `marketplaces` | the plugins that users installed or share; the lists of plugins that they added |
 //! | `http_tools` | a user's own HTTP tools |
 //! | `jobs`, `job_runs` | automations and their runs |
+//! | `groups` | groups of people and agents: logs, calls, chains |
 //! | `channels` | chats reached from messengers: accounts, links, what arrived, what is sent |
 //! | `knowledge` | collections of documents, their passages and vectors, and the queue of documents to index |
 //! | `batches` | long changes, taken apart |
@@ -80,6 +81,7 @@ mod error;
 mod exec_ends;
 mod execs;
 mod fork;
+mod groups;
 mod hold;
 mod hook_documents;
 mod http_tools;
@@ -149,6 +151,11 @@ pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
+pub use groups::{
+    Access, AgentDraft, CallEnd, CallState, ChainRun, EntryKind, GateRow, GrantMode, Group, GroupAgent,
+    GroupCall, GroupChain, GroupEntry, GroupGrant, GroupPerson, NewCall, NewEntry, NewGate, NewRunOfChain,
+    RunEnd,
+};
 pub use hold::{Hold, HoldNews};
 pub use http_tools::HttpTool;
 pub use job_runs::{ASKED_SLOT, DueRun, JobRun, NewRun, RunChat, RunOfTurn, RunState, run_send_id};

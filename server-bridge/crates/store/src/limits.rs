@@ -281,6 +281,27 @@ pub(crate) fn rows(limit: u32) -> i64 {
     i64::from(limit.min(PAGE_MAX_ROWS))
 }
 
+/// The most groups that a user may own.
+pub const GROUPS_PER_USER: i64 = 100;
+/// The most people of a group.
+pub const GROUP_PEOPLE: i64 = 100;
+/// The most agents of a group.
+pub const GROUP_AGENTS: i64 = 50;
+/// The longest title of a group, in bytes.
+pub const GROUP_TITLE_MAX_BYTES: usize = 200;
+/// The longest persona of an agent, in bytes.
+pub const PERSONA_MAX_BYTES: usize = 16 * 1024;
+/// The longest text of an entry of a group, in bytes.
+pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
+/// The most calls of an agent that have not ended.
+pub const CALLS_WAITING: i64 = 100;
+/// The most chains of a group.
+pub const CHAINS_PER_GROUP: i64 = 100;
+/// The longest definition of a chain, in bytes.
+pub const CHAIN_MAX_BYTES: usize = 1024 * 1024;
+/// The most runs of chains of a group that have not ended.
+pub const CHAIN_RUNS_OPEN: i64 = 20;
+
 /// The longest answer to a question that is kept, in bytes: 256 KiB.
 pub const ASK_ANSWER_MAX_BYTES: usize = 256 * 1024;
 

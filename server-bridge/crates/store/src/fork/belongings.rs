@@ -67,6 +67,8 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "channel_inbox", fate: Fate::Stays("it was posted once, to the original") },
     Belonging { table: "channel_answers", fate: Fate::Stays("the original's answer is sent") },
     Belonging { table: "channel_outbox", fate: Fate::Stays("it was sent once") },
+    Belonging { table: "group_agents", fate: Fate::Stays("an agent of a group works in one chat") },
+    Belonging { table: "group_calls", fate: Fate::Stays("it was posted once, to the original") },
     Belonging { table: "execs", fate: Fate::Stays("a record of what ran, once") },
     Belonging { table: "model_usage", fate: Fate::Stays("it was paid for once") },
     Belonging { table: "copied_rows", fate: Fate::Stays("it is there for a copy's making alone") },

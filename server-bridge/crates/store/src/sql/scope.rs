@@ -6,6 +6,9 @@ use crate::patience;
 use crate::tokens::TokenHash;
 use crate::{ChatId, ItemId, MessageId, RunnerId, TurnId, UserId};
 
+/// The space of the locks of groups, so that a group's lock is no user's.
+const GROUP_LOCKS: i32 = 1;
+
 /// The owner of the rows that a change touches: one user, named directly or by something of theirs, or the whole server.
 #[derive(Clone, Copy)]
 pub(crate) enum Scope<'a> {
@@ -23,6 +26,8 @@ pub(crate) enum Scope<'a> {
     Runner(RunnerId),
     /// The rows of the user whose runner this token is for.
     Token(&'a TokenHash),
+    /// A group's rows, which belong to several users.
+    Group(i64),
     /// A row that no other change depends on, and that depends on none: no lock is taken.
     Alone,
     /// Accounts, settings of the server, and changes across all users.
@@ -57,6 +62,13 @@ fn begin(scope: Scope<'_>) -> SqlStr {
     let owner = match scope {
         Scope::Alone => return "BEGIN".into_sql_str(),
         Scope::System => return "BEGIN; SELECT pg_advisory_xact_lock(0)".into_sql_str(),
+        // Two numbers are another space of locks than one.
+        Scope::Group(group) => {
+            return AssertSqlSafe(format!(
+                "BEGIN; SELECT pg_advisory_xact_lock({GROUP_LOCKS}, CAST({group} % 2147483647 AS INTEGER))"
+            ))
+            .into_sql_str();
+        }
         Scope::User(user) => format!("(SELECT CAST({user} AS BIGINT) AS user_id) o"),
         Scope::Chat(chat) => format!("chats o WHERE o.id = '{chat}'"),
         Scope::Turn(turn) => format!("turns t JOIN chats o ON o.id = t.chat_id WHERE t.id = {turn}"),

@@ -1,0 +1,204 @@
+//! Groups: people and agents in one log.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::{Approval, CallState, EntryAuthor, GrantMode, GroupAccess};
+
+/// A group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupView {
+    /// The id.
+    pub id: i64,
+    /// Its title.
+    pub title: String,
+    /// What the caller may do in it.
+    pub access: GroupAccess,
+    /// The handle of the agent that answers where nobody is mentioned; null if there is none.
+    #[serde(default)]
+    #[schema(required)]
+    pub lead: Option<String>,
+    /// Its people, by name.
+    pub people: Vec<GroupPerson>,
+    /// Its agents, by handle.
+    pub agents: Vec<GroupAgent>,
+    /// When it last changed, in Unix milliseconds.
+    pub updated_at: i64,
+}
+
+/// A person of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupPerson {
+    /// The user's name.
+    pub name: String,
+    /// What they may do.
+    pub access: GroupAccess,
+}
+
+/// An agent of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupAgent {
+    /// The handle, without `@`; unique in the group.
+    pub handle: String,
+    /// The user whose machine, model, tools and memory it works with.
+    pub owner: String,
+    /// The place that it works on: a runner's name, `__docker__` or `none`.
+    pub runner: String,
+    /// True if that place can be used now.
+    pub online: bool,
+    /// Its approval mode.
+    pub approval: Approval,
+    /// What it is told about itself.
+    pub persona: String,
+    /// The chat that it works in; null for everyone but its owner, and before its first call.
+    #[serde(default)]
+    #[schema(required)]
+    pub chat_id: Option<String>,
+    /// True if the caller may ask it.
+    pub may_ask: bool,
+    /// The people beside its owner who may ask it.
+    pub grants: Vec<GroupGrant>,
+}
+
+/// A grant: a person who is not an agent's owner may ask it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupGrant {
+    /// The person.
+    pub name: String,
+    /// How the agent works for them.
+    pub mode: GrantMode,
+}
+
+/// A new group, or a group's new title.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupPut {
+    /// The title, 1 to 200 bytes.
+    pub title: String,
+}
+
+/// What a person may do in a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupPersonPut {
+    /// What they may do.
+    pub access: GroupAccess,
+}
+
+/// An agent to add, or the new settings of one of the caller's agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupAgentPut {
+    /// The place that it works on: a runner of the caller's, `__docker__` or `none`.
+    pub runner: String,
+    /// Its approval mode; `ask` if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// The model, as in the list of models; the caller's own choice for new chats if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it is told about itself, at most 16 KiB.
+    #[serde(default)]
+    pub persona: String,
+}
+
+/// A grant to give or to change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupGrantPut {
+    /// How the agent works for the person.
+    pub mode: GrantMode,
+}
+
+/// The agent that answers where nobody is mentioned.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupLead {
+    /// Its handle; null for none.
+    #[serde(default)]
+    #[schema(required)]
+    pub agent: Option<String>,
+}
+
+/// A message to a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupPost {
+    /// The text, at most 1 MiB. `@handle` asks an agent, `@all` every agent that the caller may ask.
+    pub text: String,
+    /// An id that the caller chooses, at most 64 bytes, so that a repeated request posts nothing again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_id: Option<String>,
+}
+
+/// A message that was posted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupPosted {
+    /// The entry.
+    pub entry: GroupEntry,
+    /// The calls that it makes.
+    pub calls: Vec<GroupCall>,
+    /// What its author should know, such as that nobody was asked.
+    pub notes: Vec<String>,
+}
+
+/// An entry of a group's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupEntry {
+    /// The id; later entries have larger ones.
+    pub id: i64,
+    /// The kind of its author.
+    pub kind: EntryAuthor,
+    /// The person's name or the agent's handle; empty for the server.
+    pub author: String,
+    /// The text.
+    pub text: String,
+    /// The handles of the agents that it asks.
+    #[serde(default)]
+    #[schema(required)]
+    pub asks: Vec<String>,
+    /// The call that it answers.
+    #[serde(default)]
+    #[schema(required)]
+    pub call_id: Option<i64>,
+    /// When it was posted, in Unix milliseconds.
+    pub created_at: i64,
+}
+
+/// A part of a group's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupEntries {
+    /// The entries, the oldest first.
+    pub entries: Vec<GroupEntry>,
+    /// True if there are more in that direction.
+    pub more: bool,
+}
+
+/// A call: an agent is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GroupCall {
+    /// The id; later calls have larger ones.
+    pub id: i64,
+    /// The agent's handle.
+    pub agent: String,
+    /// The agent's place.
+    pub runner: String,
+    /// The person who asks.
+    pub asked_by: String,
+    /// The entry that asks; null for a step of a chain.
+    #[serde(default)]
+    #[schema(required)]
+    pub entry_id: Option<i64>,
+    /// The run of a chain that it belongs to.
+    #[serde(default)]
+    #[schema(required)]
+    pub run_id: Option<i64>,
+    /// How far it is.
+    pub state: CallState,
+    /// Why it waits or failed; may be empty.
+    pub reason: String,
+    /// The tokens that it used.
+    pub tokens: i64,
+    /// Their cost, in millionths of a US dollar, where the prices are known.
+    pub cost_micro_usd: i64,
+    /// When it was made, in Unix milliseconds.
+    pub created_at: i64,
+    /// When it ended, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub ended_at: Option<i64>,
+}

@@ -1,0 +1,169 @@
+//! Groups: people and agents in one log, the calls of agents, and chains.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `members` | people, agents, grants |
+//! | `entries` | the log, and the calls that an entry makes |
+//! | `calls` | calls of agents, from asking to the answer |
+//! | `chains` | chains, their runs and gates |
+
+mod calls;
+mod chains;
+mod entries;
+mod members;
+#[cfg(test)]
+mod tests;
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result, check_length};
+use crate::limits::{GROUP_TITLE_MAX_BYTES, GROUPS_PER_USER};
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+pub use calls::{CallEnd, CallState, GroupCall, NewCall};
+pub use chains::{ChainRun, GateRow, GroupChain, NewGate, NewRunOfChain, RunEnd};
+pub use entries::{EntryKind, GroupEntry, NewEntry};
+pub use members::{Access, AgentDraft, GrantMode, GroupAgent, GroupGrant, GroupPerson};
+
+/// A group, as one of its people sees it.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct Group {
+    /// The id, never given twice.
+    pub id: i64,
+    /// Its title.
+    pub title: String,
+    /// The agent that answers where nobody is mentioned.
+    pub lead_id: Option<i64>,
+    /// What the person may do.
+    pub access: Access,
+    /// When it last changed, in Unix milliseconds.
+    pub updated_at_ms: i64,
+}
+
+macro_rules! groups_of {
+    () => {
+        "SELECT g.id, g.title, g.lead_id, p.access, g.updated_at_ms FROM groups g JOIN group_people p ON p.group_id = g.id
+         WHERE p.user_id = $1"
+    };
+}
+
+impl Store {
+    /// The groups that a user is in, the one that changed last first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn groups(&self, user: UserId) -> Result<Vec<Group>> {
+        Ok(query_as(concat!(groups_of!(), " ORDER BY g.updated_at_ms DESC, g.id DESC"))
+            .bind(user)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// A group that a user is in.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for one that the user is not in.
+    pub async fn group(&self, user: UserId, group: i64) -> Result<Group> {
+        query_as(concat!(groups_of!(), " AND g.id = $2"))
+            .bind(user)
+            .bind(group)
+            .fetch_optional(self.database.latest())
+            .await?
+            .ok_or_else(|| Error::not_found("group", group.to_string()))
+    }
+
+    /// Makes a group that a user owns; returns its id.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a title that is empty or has more than 200 bytes, and beyond 100 groups.
+    pub async fn create_group(&self, user: UserId, title: &str) -> Result<i64> {
+        check_title(title)?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let owned: i64 =
+            query_scalar("SELECT COUNT(*) FROM group_people WHERE user_id = $1 AND access = 'owner'")
+                .bind(user)
+                .fetch_one(&mut transaction)
+                .await?;
+        if owned >= GROUPS_PER_USER {
+            let rule = format!("is one too many: you own {owned}; delete one first");
+            return Err(Error::Invalid { what: "group", rule });
+        }
+        let id: i64 = query_scalar(
+            "INSERT INTO groups (title, created_at_ms, updated_at_ms) VALUES ($1, $2, $2) RETURNING id",
+        )
+        .bind(title)
+        .bind(self.now_ms())
+        .fetch_one(&mut transaction)
+        .await?;
+        query("INSERT INTO group_people (group_id, user_id, access, created_at_ms) VALUES ($1, $2, $3, $4)")
+            .bind(id)
+            .bind(user)
+            .bind(Access::Owner)
+            .bind(self.now_ms())
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(id)
+    }
+
+    /// Gives a group a title.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] as for [`Store::create_group`].
+    pub async fn rename_group(&self, group: i64, title: &str) -> Result<()> {
+        check_title(title)?;
+        query("UPDATE groups SET title = $1, updated_at_ms = $2 WHERE id = $3")
+            .bind(title)
+            .bind(self.now_ms())
+            .bind(group)
+            .execute(self.database.writer(Scope::Group(group)))
+            .await?;
+        Ok(())
+    }
+
+    /// Chooses the agent that answers where nobody is mentioned.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn set_lead(&self, group: i64, agent: Option<i64>) -> Result<()> {
+        query("UPDATE groups SET lead_id = $1, updated_at_ms = $2 WHERE id = $3")
+            .bind(agent)
+            .bind(self.now_ms())
+            .bind(group)
+            .execute(self.database.writer(Scope::Group(group)))
+            .await?;
+        Ok(())
+    }
+
+    /// Deletes a group with its log, calls and chains. The chats of its agents stay with their owners.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn delete_group(&self, group: i64) -> Result<()> {
+        query("DELETE FROM groups WHERE id = $1")
+            .bind(group)
+            .execute(self.database.writer(Scope::Group(group)))
+            .await?;
+        Ok(())
+    }
+
+    /// The users of a group.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn users_of_group(&self, group: i64) -> Result<Vec<UserId>> {
+        Ok(query_scalar("SELECT user_id FROM group_people WHERE group_id = $1 ORDER BY user_id")
+            .bind(group)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+}
+
+fn check_title(title: &str) -> Result<()> {
+    check_length("title", title, GROUP_TITLE_MAX_BYTES)?;
+    if title.trim().is_empty() {
+        return Err(Error::Invalid { what: "title", rule: "is empty; give one".to_owned() });
+    }
+    Ok(())
+}

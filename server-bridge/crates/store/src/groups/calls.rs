@@ -1,0 +1,403 @@
+//! Calls of agents: a row is written together with what asks, and ends together with the answer's entry.
+//!
+//! ```text
+//!   queued ⇄ waiting (for the machine) ─▶ running (posted to the agent's chat) ─▶ done | failed | stopped
+//! ```
+
+use sqlx::FromRow;
+
+use super::entries::{EntryKind, NewEntry};
+use super::members::touch;
+use crate::error::{Error, Result, check_length};
+use crate::limits::{CALLS_WAITING, ENTRY_MAX_BYTES, JOB_NOTE_MAX_BYTES, beginning};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{ChatId, GroupAgent, MessageId, Store, TurnStatus, UserId};
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum CallState {
+    /// Its agent is to be asked.
+    Queued,
+    /// Its agent's machine cannot be used now.
+    Waiting,
+    /// It was posted to its agent's chat.
+    Running,
+    /// Its agent answered.
+    Done,
+    /// Its agent could not answer.
+    Failed,
+    /// A person stopped it.
+    Stopped,
+}
+
+impl CallState {
+    /// Its name in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// True if nothing more happens to it.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::Stopped)
+    }
+}
+
+crate::sql::bind_as_word!(CallState);
+
+/// A call to make.
+#[derive(Clone, Copy, Debug)]
+pub struct NewCall<'a> {
+    /// The group.
+    pub group: i64,
+    /// The agent.
+    pub agent: i64,
+    /// Who asks.
+    pub user: UserId,
+    /// Their name.
+    pub user_name: &'a str,
+    /// What the agent is asked.
+    pub request: &'a str,
+    /// For a step of a chain: the run, the step counted from 0, the attempt counted from 1.
+    pub step: Option<(i64, i64, i64)>,
+    /// How long it may take once it is posted, in milliseconds.
+    pub limit_ms: Option<i64>,
+}
+
+/// A call.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct GroupCall {
+    /// The id; later calls have larger ones.
+    pub id: i64,
+    /// Its group.
+    pub group_id: i64,
+    /// Its agent.
+    pub agent_id: i64,
+    /// The agent's handle.
+    pub handle: String,
+    /// The agent's place.
+    pub runner: String,
+    /// Who asks; `None` if the user was removed.
+    #[sqlx(rename = "asked_by_id")]
+    pub user: Option<UserId>,
+    /// Their name.
+    pub asked_by: String,
+    /// The entry that asks.
+    pub entry_id: Option<i64>,
+    /// The run of a chain.
+    pub run_id: Option<i64>,
+    /// The step, counted from 0.
+    pub step: Option<i64>,
+    /// The attempt, counted from 1.
+    pub attempt: Option<i64>,
+    /// How long it may take once it is posted, in milliseconds.
+    pub limit_ms: Option<i64>,
+    /// What the agent is asked.
+    pub request: String,
+    /// What is posted to the agent's chat, once that is decided.
+    pub posted_text: Option<String>,
+    /// How far it is.
+    pub state: CallState,
+    /// Why it waits or failed.
+    pub reason: String,
+    /// What the agent answered.
+    pub output: String,
+    /// True once somebody wants it stopped.
+    pub is_unwanted: bool,
+    /// The chat that it was posted to.
+    #[sqlx(rename = "chat_id")]
+    pub chat: Option<ChatId>,
+    /// The message that shows the answer there.
+    #[sqlx(rename = "message_id")]
+    pub message: Option<MessageId>,
+    /// The tokens that it used.
+    pub tokens: i64,
+    /// Their cost, in millionths of a US dollar.
+    pub cost_micros: i64,
+    /// When it was made, in Unix milliseconds.
+    pub created_at_ms: i64,
+    /// When it was posted, in Unix milliseconds.
+    pub posted_at_ms: Option<i64>,
+    /// When it ended, in Unix milliseconds.
+    pub ended_at_ms: Option<i64>,
+    /// How far the turn is that answers it.
+    pub turn_status: Option<TurnStatus>,
+    /// Why that turn failed.
+    pub turn_error: Option<String>,
+    /// The tokens that the turn used so far.
+    pub turn_tokens: i64,
+    /// Their cost.
+    pub turn_cost_micros: i64,
+}
+
+/// How a call ends.
+#[derive(Clone, Copy, Debug)]
+pub struct CallEnd<'a> {
+    /// Done, failed or stopped.
+    pub state: CallState,
+    /// Why it failed or was stopped.
+    pub reason: &'a str,
+    /// What the agent answered; an entry of the log unless it is empty.
+    pub output: &'a str,
+}
+
+macro_rules! calls {
+    () => {
+        "SELECT c.id, c.group_id, c.agent_id, a.handle, a.runner, c.asked_by_id, c.asked_by, c.entry_id, c.run_id, c.step, c.attempt,
+            c.limit_ms, c.request, c.posted_text, c.state, c.reason, c.output, c.is_unwanted, c.chat_id, c.message_id, c.tokens,
+            c.cost_micros, c.created_at_ms, c.posted_at_ms, c.ended_at_ms, t.status AS turn_status, t.error AS turn_error,
+            COALESCE(t.input_tokens + t.cache_read_tokens + t.cache_write_tokens + t.output_tokens, 0) AS turn_tokens,
+            COALESCE(t.cost_micros, 0) AS turn_cost_micros
+         FROM group_calls c JOIN group_agents a ON a.id = c.agent_id LEFT JOIN turns t ON t.message_id = c.message_id"
+    };
+}
+
+impl NewCall<'_> {
+    /// Records the call within a change; `None` if the step's attempt has one already.
+    pub(super) async fn insert(
+        &self,
+        transaction: &mut Transaction,
+        entry: Option<i64>,
+        now_ms: i64,
+    ) -> Result<Option<i64>> {
+        check_length("request", self.request, ENTRY_MAX_BYTES)?;
+        let open: i64 =
+            query_scalar("SELECT COUNT(*) FROM group_calls WHERE agent_id = $1 AND ended_at_ms IS NULL")
+                .bind(self.agent)
+                .fetch_one(&mut *transaction)
+                .await?;
+        if open >= CALLS_WAITING && self.step.is_none() {
+            let rule = format!("is asked {open} things already; wait until it has answered some");
+            return Err(Error::Invalid { what: "agent", rule });
+        }
+        let (run, step, attempt) = self
+            .step
+            .map_or((None, None, None), |(run, step, attempt)| (Some(run), Some(step), Some(attempt)));
+        Ok(query_scalar(
+            "INSERT INTO group_calls (group_id, agent_id, asked_by_id, asked_by, entry_id, run_id, step, attempt, limit_ms, request,
+                state, created_at_ms)
+             SELECT $1, a.id, $3, $4, $5, $6, $7, $8, $9, $10, 'queued', $11 FROM group_agents a
+             WHERE a.id = $2 AND a.group_id = $1 AND a.removed_at_ms IS NULL
+             ON CONFLICT (run_id, step, attempt) WHERE run_id IS NOT NULL DO NOTHING RETURNING id",
+        )
+        .bind(self.group)
+        .bind(self.agent)
+        .bind(self.user)
+        .bind(self.user_name)
+        .bind(entry)
+        .bind(run)
+        .bind(step)
+        .bind(attempt)
+        .bind(self.limit_ms)
+        .bind(self.request)
+        .bind(now_ms)
+        .fetch_optional(&mut *transaction)
+        .await?)
+    }
+}
+
+impl Store {
+    /// The first open call of each agent: the one to work on. Later ones wait for it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn calls_at_work(&self) -> Result<Vec<GroupCall>> {
+        Ok(query_as(concat!(
+            calls!(),
+            " WHERE c.id IN (SELECT MIN(o.id) FROM group_calls o WHERE o.ended_at_ms IS NULL GROUP BY o.agent_id) ORDER BY c.id"
+        ))
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Calls of a group: those that have not ended, and the newest `limit` that have; the newest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn group_calls(&self, group: i64, limit: i64) -> Result<Vec<GroupCall>> {
+        Ok(query_as(concat!(
+            calls!(),
+            " WHERE c.group_id = $1 AND (c.ended_at_ms IS NULL OR c.id IN
+                (SELECT o.id FROM group_calls o WHERE o.group_id = $1 AND o.ended_at_ms IS NOT NULL ORDER BY o.id DESC LIMIT $2))
+              ORDER BY c.id DESC"
+        ))
+        .bind(group)
+        .bind(limit)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The calls of a run of a chain, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn calls_of_run(&self, run: i64) -> Result<Vec<GroupCall>> {
+        Ok(query_as(concat!(calls!(), " WHERE c.run_id = $1 ORDER BY c.step, c.attempt"))
+            .bind(run)
+            .fetch_all(self.database.latest())
+            .await?)
+    }
+
+    /// A call.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn group_call(&self, call: i64) -> Result<GroupCall> {
+        query_as(concat!(calls!(), " WHERE c.id = $1"))
+            .bind(call)
+            .fetch_optional(self.database.latest())
+            .await?
+            .ok_or_else(|| Error::not_found("call", call.to_string()))
+    }
+
+    /// Records that a call waits, and why; returns true if that is new.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn wait_call(&self, call: &GroupCall, reason: &str) -> Result<bool> {
+        if call.state == CallState::Waiting && call.reason == reason {
+            return Ok(false);
+        }
+        let waits = query(
+            "UPDATE group_calls SET state = 'waiting', reason = $1 WHERE id = $2 AND state IN ('queued', 'waiting')",
+        )
+        .bind(beginning(reason, JOB_NOTE_MAX_BYTES))
+        .bind(call.id)
+        .execute(self.database.writer(Scope::Group(call.group_id)))
+        .await?;
+        Ok(waits.rows_affected() == 1)
+    }
+
+    /// Records what is posted for a call and where, before it is posted, and the last entry that the text shows. Nothing changes if that
+    /// is on record.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn begin_group_call(
+        &self,
+        call: &GroupCall,
+        text: &str,
+        chat: &ChatId,
+        seen: i64,
+    ) -> Result<()> {
+        let mut transaction = self.database.write(Scope::Group(call.group_id)).await?;
+        let begun = query(
+            "UPDATE group_calls SET state = 'running', reason = '', posted_text = $1, chat_id = $2, posted_at_ms = $3
+             WHERE id = $4 AND state IN ('queued', 'waiting')",
+        )
+        .bind(text)
+        .bind(chat)
+        .bind(self.now_ms())
+        .bind(call.id)
+        .execute(&mut transaction)
+        .await?;
+        if begun.rows_affected() == 1 {
+            query("UPDATE group_agents SET seen_id = $1 WHERE id = $2 AND seen_id < $1")
+                .bind(seen)
+                .bind(call.agent_id)
+                .execute(&mut transaction)
+                .await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Records the message that shows the answer to a call.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn posted_call(&self, call: &GroupCall, message: MessageId) -> Result<()> {
+        query("UPDATE group_calls SET message_id = $1 WHERE id = $2")
+            .bind(message)
+            .bind(call.id)
+            .execute(self.database.writer(Scope::Group(call.group_id)))
+            .await?;
+        Ok(())
+    }
+
+    /// Ends a call, together with the entry of its answer: all or nothing, and once. Returns true if this ended it.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn end_call(&self, call: &GroupCall, end: CallEnd<'_>) -> Result<bool> {
+        let CallEnd { state, reason, output } = end;
+        let output = beginning(output, ENTRY_MAX_BYTES);
+        let mut transaction = self.database.write(Scope::Group(call.group_id)).await?;
+        let ended = query(
+            "UPDATE group_calls SET state = $1, reason = $2, output = $3, tokens = $4, cost_micros = $5, ended_at_ms = $6
+             WHERE id = $7 AND ended_at_ms IS NULL",
+        )
+        .bind(state)
+        .bind(beginning(reason, JOB_NOTE_MAX_BYTES))
+        .bind(output)
+        .bind(call.turn_tokens)
+        .bind(call.turn_cost_micros)
+        .bind(self.now_ms())
+        .bind(call.id)
+        .execute(&mut transaction)
+        .await?;
+        if ended.rows_affected() == 0 {
+            return Ok(false);
+        }
+        if !output.is_empty() {
+            let entry = NewEntry {
+                group: call.group_id,
+                kind: EntryKind::Agent,
+                author: &call.handle,
+                user: None,
+                text: output,
+                asks_json: "[]",
+                send_id: None,
+            };
+            entry.insert(&mut transaction, Some(call.id), self.now_ms()).await?;
+        }
+        touch(&mut transaction, call.group_id, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    /// Has an open call stopped; returns true if it was open.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn unwant_call(&self, group: i64, call: i64) -> Result<bool> {
+        let unwanted = query(
+            "UPDATE group_calls SET is_unwanted = TRUE WHERE id = $1 AND group_id = $2 AND ended_at_ms IS NULL",
+        )
+        .bind(call)
+        .bind(group)
+        .execute(self.database.writer(Scope::Group(group)))
+        .await?;
+        Ok(unwanted.rows_affected() == 1)
+    }
+
+    /// The calls that wait behind another one of their agent and are to be stopped.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn unwanted_calls(&self) -> Result<Vec<GroupCall>> {
+        Ok(query_as(concat!(calls!(), " WHERE c.ended_at_ms IS NULL AND c.is_unwanted ORDER BY c.id"))
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// The open call that is at work in an agent's chat.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn call_in_chat(&self, agent: &GroupAgent) -> Result<Option<GroupCall>> {
+        Ok(query_as(concat!(
+            calls!(),
+            " WHERE c.agent_id = $1 AND c.state = 'running' ORDER BY c.id LIMIT 1"
+        ))
+        .bind(agent.id)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+}

@@ -1,0 +1,530 @@
+//! People, agents, and who may ask an agent that is not their own.
+
+use sqlx::FromRow;
+
+use crate::chats::create_in;
+use crate::error::{Error, Result, check_length};
+use crate::limits::{GROUP_AGENTS, GROUP_PEOPLE, PERSONA_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{ChatId, Store, UserId};
+
+/// What a person may do in a group. Each includes the ones below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Access {
+    /// They read.
+    Reader,
+    /// They post, ask agents and begin chains.
+    Member,
+    /// They add and remove people and agents, and change chains.
+    Editor,
+    /// They delete the group and change what others may do.
+    Owner,
+}
+
+impl Access {
+    /// Its name in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Member => "member",
+            Self::Editor => "editor",
+            Self::Owner => "owner",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(Access);
+
+/// How an agent works for a person who is not its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum GrantMode {
+    /// Its owner is asked before each change.
+    Ask,
+    /// In its own approval mode.
+    Own,
+}
+
+impl GrantMode {
+    /// Its name in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Own => "own",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(GrantMode);
+
+/// A person of a group.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct GroupPerson {
+    /// The user.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// Their name.
+    pub name: String,
+    /// What they may do.
+    pub access: Access,
+}
+
+/// An agent of a group.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct GroupAgent {
+    /// The id, never given twice.
+    pub id: i64,
+    /// Its group.
+    pub group_id: i64,
+    /// The handle, without `@`.
+    pub handle: String,
+    /// The user whose machine it works on.
+    #[sqlx(rename = "owner_id")]
+    pub owner: UserId,
+    /// Their name.
+    pub owner_name: String,
+    /// A runner's name, `__docker__` or `none`.
+    pub runner: String,
+    /// Its approval mode.
+    pub approval: String,
+    /// Its model, if it has one of its own.
+    pub model: Option<String>,
+    /// What it is told about itself.
+    pub persona: String,
+    /// The chat that it works in, once it has one.
+    #[sqlx(rename = "chat_id")]
+    pub chat: Option<ChatId>,
+    /// The last entry that it was shown.
+    pub seen_id: i64,
+    /// True once it was removed.
+    pub is_removed: bool,
+}
+
+/// The settings of an agent.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentDraft<'a> {
+    /// The handle, without `@`.
+    pub handle: &'a str,
+    /// A runner's name, `__docker__` or `none`.
+    pub runner: &'a str,
+    /// Its approval mode.
+    pub approval: &'a str,
+    /// Its model; `None` for its owner's choice for new chats.
+    pub model: Option<&'a str>,
+    /// What it is told about itself.
+    pub persona: &'a str,
+}
+
+/// A grant.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct GroupGrant {
+    /// The agent.
+    pub agent_id: i64,
+    /// Who may ask it.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// Their name.
+    pub name: String,
+    /// How it works for them.
+    pub mode: GrantMode,
+}
+
+macro_rules! agents {
+    () => {
+        "SELECT a.id, a.group_id, a.handle, a.owner_id, u.name AS owner_name, a.runner, a.approval, a.model, a.persona, a.chat_id,
+            a.seen_id, a.removed_at_ms IS NOT NULL AS is_removed
+         FROM group_agents a JOIN users u ON u.id = a.owner_id"
+    };
+}
+
+impl Store {
+    /// The people of a group, by name.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn group_people(&self, group: i64) -> Result<Vec<GroupPerson>> {
+        Ok(query_as(
+            "SELECT p.user_id, u.name, p.access FROM group_people p JOIN users u ON u.id = p.user_id
+             WHERE p.group_id = $1 ORDER BY u.name",
+        )
+        .bind(group)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Adds a person to a group, or changes what they may do.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] beyond 100 people, and if the group would have no owner.
+    pub async fn put_group_person(&self, group: i64, user: UserId, access: Access) -> Result<()> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        if access != Access::Owner {
+            check_other_owner(&mut transaction, group, user).await?;
+        }
+        let others: i64 =
+            query_scalar("SELECT COUNT(*) FROM group_people WHERE group_id = $1 AND user_id <> $2")
+                .bind(group)
+                .bind(user)
+                .fetch_one(&mut transaction)
+                .await?;
+        if others >= GROUP_PEOPLE {
+            let rule = format!("has {others} people, which is the most; remove one first");
+            return Err(Error::Invalid { what: "group", rule });
+        }
+        query(
+            "INSERT INTO group_people (group_id, user_id, access, created_at_ms) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (group_id, user_id) DO UPDATE SET access = excluded.access",
+        )
+        .bind(group)
+        .bind(user)
+        .bind(access)
+        .bind(self.now_ms())
+        .execute(&mut transaction)
+        .await?;
+        if access < Access::Member {
+            let theirs = "group_id = $1 AND asked_by_id = $2";
+            unwant(&mut transaction, theirs, group, user.0).await?;
+        }
+        touch(&mut transaction, group, self.now_ms()).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Removes a person with their agents and grants; what they asked for and what their agents do is stopped. Returns true if they were
+    /// in the group.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the group would have no owner.
+    pub async fn remove_group_person(&self, group: i64, user: UserId) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        check_other_owner(&mut transaction, group, user).await?;
+        let gone = query("DELETE FROM group_people WHERE group_id = $1 AND user_id = $2")
+            .bind(group)
+            .bind(user)
+            .execute(&mut transaction)
+            .await?;
+        if gone.rows_affected() == 0 {
+            return Ok(false);
+        }
+        query(
+            "DELETE FROM group_grants WHERE user_id = $2 AND agent_id IN (SELECT id FROM group_agents WHERE group_id = $1)",
+        )
+        .bind(group)
+        .bind(user)
+        .execute(&mut transaction)
+        .await?;
+        unwant(&mut transaction, "group_id = $1 AND asked_by_id = $2", group, user.0).await?;
+        let of_theirs = "group_id = $1 AND agent_id IN (SELECT id FROM group_agents WHERE owner_id = $2)";
+        unwant(&mut transaction, of_theirs, group, user.0).await?;
+        query(
+            "UPDATE groups SET lead_id = NULL WHERE id = $1
+                AND lead_id IN (SELECT id FROM group_agents WHERE group_id = $1 AND owner_id = $2)",
+        )
+        .bind(group)
+        .bind(user)
+        .execute(&mut transaction)
+        .await?;
+        query(
+            "UPDATE group_agents SET removed_at_ms = $3 WHERE group_id = $1 AND owner_id = $2 AND removed_at_ms IS NULL",
+        )
+        .bind(group)
+        .bind(user)
+        .bind(self.now_ms())
+        .execute(&mut transaction)
+        .await?;
+        touch(&mut transaction, group, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    /// The agents of a group, by handle.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn group_agents(&self, group: i64) -> Result<Vec<GroupAgent>> {
+        Ok(query_as(concat!(
+            agents!(),
+            " WHERE a.group_id = $1 AND a.removed_at_ms IS NULL ORDER BY a.handle_key"
+        ))
+        .bind(group)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
+    /// An agent, even a removed one.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn group_agent(&self, agent: i64) -> Result<GroupAgent> {
+        query_as(concat!(agents!(), " WHERE a.id = $1"))
+            .bind(agent)
+            .fetch_optional(self.database.latest())
+            .await?
+            .ok_or_else(|| Error::not_found("agent", agent.to_string()))
+    }
+
+    /// The agent that works in a chat.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn agent_of_chat(&self, chat: &ChatId) -> Result<Option<GroupAgent>> {
+        Ok(query_as(concat!(agents!(), " WHERE a.chat_id = $1 AND a.removed_at_ms IS NULL"))
+            .bind(chat)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// Adds an agent to a group, or changes the settings of the one that this user has there under the handle; returns its id.
+    ///
+    /// # Errors
+    /// [`Error::Taken`] if another user's agent has the handle; [`Error::Invalid`] beyond 50 agents and 16 KiB of persona.
+    pub async fn put_group_agent(&self, group: i64, owner: UserId, draft: AgentDraft<'_>) -> Result<i64> {
+        let AgentDraft { handle, runner, approval, model, persona } = draft;
+        check_length("persona", persona, PERSONA_MAX_BYTES)?;
+        for (what, text) in
+            [("handle", handle), ("runner's name", runner), ("model's name", model.unwrap_or(""))]
+        {
+            check_length(what, text, SETTING_VALUE_MAX_BYTES)?;
+        }
+        let key = handle.to_lowercase();
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        let known: Option<(i64, UserId)> = query_as(
+            "SELECT id, owner_id FROM group_agents WHERE group_id = $1 AND handle_key = $2 AND removed_at_ms IS NULL",
+        )
+        .bind(group)
+        .bind(&key)
+        .fetch_optional(&mut transaction)
+        .await?;
+        let id = match known {
+            Some((_, other)) if other != owner => {
+                return Err(Error::Taken { what: "agent", name: handle.to_owned() });
+            }
+            Some((id, _)) => {
+                query(
+                    "UPDATE group_agents SET handle = $1, runner = $2, approval = $3, model = $4, persona = $5 WHERE id = $6",
+                )
+                .bind(handle)
+                .bind(runner)
+                .bind(approval)
+                .bind(model)
+                .bind(persona)
+                .bind(id)
+                .execute(&mut transaction)
+                .await?;
+                id
+            }
+            None => {
+                let agents: i64 = query_scalar(
+                    "SELECT COUNT(*) FROM group_agents WHERE group_id = $1 AND removed_at_ms IS NULL",
+                )
+                .bind(group)
+                .fetch_one(&mut transaction)
+                .await?;
+                if agents >= GROUP_AGENTS {
+                    let rule = format!("has {agents} agents, which is the most; remove one first");
+                    return Err(Error::Invalid { what: "group", rule });
+                }
+                query_scalar(
+                    "INSERT INTO group_agents (group_id, handle, handle_key, owner_id, runner, approval, model, persona, created_at_ms)
+                     SELECT $1, $2, $3, p.user_id, $5, $6, $7, $8, $9 FROM group_people p WHERE p.group_id = $1 AND p.user_id = $4
+                     RETURNING id",
+                )
+                .bind(group)
+                .bind(handle)
+                .bind(&key)
+                .bind(owner)
+                .bind(runner)
+                .bind(approval)
+                .bind(model)
+                .bind(persona)
+                .bind(self.now_ms())
+                .fetch_optional(&mut transaction)
+                .await?
+                // Its owner was removed meanwhile.
+                .ok_or_else(|| Error::not_found("group", group.to_string()))?
+            }
+        };
+        touch(&mut transaction, group, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(id)
+    }
+
+    /// Removes an agent from its group; what it does is stopped. Its chat stays with its owner.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_group_agent(&self, group: i64, agent: i64) -> Result<()> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        query("UPDATE group_agents SET removed_at_ms = $1 WHERE id = $2 AND group_id = $3 AND removed_at_ms IS NULL")
+            .bind(self.now_ms())
+            .bind(agent)
+            .bind(group)
+            .execute(&mut transaction)
+            .await?;
+        query("UPDATE groups SET lead_id = NULL WHERE id = $1 AND lead_id = $2")
+            .bind(group)
+            .bind(agent)
+            .execute(&mut transaction)
+            .await?;
+        unwant(&mut transaction, "group_id = $1 AND agent_id = $2", group, agent).await?;
+        touch(&mut transaction, group, self.now_ms()).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// The grants of a group's agents.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn group_grants(&self, group: i64) -> Result<Vec<GroupGrant>> {
+        Ok(query_as(
+            "SELECT g.agent_id, g.user_id, u.name, g.mode FROM group_grants g JOIN group_agents a ON a.id = g.agent_id
+             JOIN users u ON u.id = g.user_id WHERE a.group_id = $1 AND a.removed_at_ms IS NULL ORDER BY g.agent_id, u.name",
+        )
+        .bind(group)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
+    /// Lets a person of the group ask an agent. Returns false if they are not in the group.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn put_grant(&self, group: i64, agent: i64, user: UserId, mode: GrantMode) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        let put = query(
+            "INSERT INTO group_grants (agent_id, user_id, mode, created_at_ms)
+             SELECT a.id, p.user_id, $4, $5 FROM group_agents a JOIN group_people p ON p.group_id = a.group_id
+             WHERE a.id = $2 AND a.group_id = $1 AND p.user_id = $3
+             ON CONFLICT (agent_id, user_id) DO UPDATE SET mode = excluded.mode",
+        )
+        .bind(group)
+        .bind(agent)
+        .bind(user)
+        .bind(mode)
+        .bind(self.now_ms())
+        .execute(&mut transaction)
+        .await?;
+        touch(&mut transaction, group, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(put.rows_affected() == 1)
+    }
+
+    /// Takes a grant back; what the person asked of the agent is stopped. Returns true if there was one.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_grant(&self, group: i64, agent: i64, user: UserId) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        let gone = query("DELETE FROM group_grants WHERE agent_id = $1 AND user_id = $2")
+            .bind(agent)
+            .bind(user)
+            .execute(&mut transaction)
+            .await?;
+        if gone.rows_affected() == 1 {
+            query("UPDATE group_calls SET is_unwanted = TRUE WHERE agent_id = $1 AND asked_by_id = $2 AND ended_at_ms IS NULL")
+                .bind(agent)
+                .bind(user)
+                .execute(&mut transaction)
+                .await?;
+            touch(&mut transaction, group, self.now_ms()).await?;
+        }
+        transaction.commit().await?;
+        Ok(gone.rows_affected() == 1)
+    }
+
+    /// The grant of a person for an agent, as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn grant(&self, agent: i64, user: UserId) -> Result<Option<GrantMode>> {
+        Ok(query_scalar("SELECT mode FROM group_grants WHERE agent_id = $1 AND user_id = $2")
+            .bind(agent)
+            .bind(user)
+            .fetch_optional(self.database.latest())
+            .await?)
+    }
+
+    /// The chat that an agent works in, with its present settings: the one that it has, or a new one. The approval mode is `approval`.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the agent is gone.
+    pub async fn agent_chat(&self, agent: &GroupAgent, title: &str, approval: &str) -> Result<ChatId> {
+        let mut transaction = self.database.write(Scope::User(agent.owner)).await?;
+        let known: Option<Option<ChatId>> =
+            query_scalar("SELECT chat_id FROM group_agents WHERE id = $1 AND removed_at_ms IS NULL")
+                .bind(agent.id)
+                .fetch_optional(&mut transaction)
+                .await?;
+        let known = known.ok_or_else(|| Error::not_found("agent", &agent.handle))?;
+        let chat = match known {
+            Some(chat) => chat,
+            None => {
+                let chat = create_in(&mut transaction, agent.owner, self.now_ms()).await?.id;
+                query("UPDATE chats SET title = $1 WHERE id = $2")
+                    .bind(title)
+                    .bind(&chat)
+                    .execute(&mut transaction)
+                    .await?;
+                query("UPDATE group_agents SET chat_id = $1 WHERE id = $2")
+                    .bind(&chat)
+                    .bind(agent.id)
+                    .execute(&mut transaction)
+                    .await?;
+                chat
+            }
+        };
+        query("UPDATE chats SET runner = $1, approval = $2, model = COALESCE($3, model) WHERE id = $4")
+            .bind(&agent.runner)
+            .bind(approval)
+            .bind(agent.model.as_deref())
+            .bind(&chat)
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(chat)
+    }
+}
+
+/// Refuses to leave a group without an owner, within a change.
+async fn check_other_owner(transaction: &mut Transaction, group: i64, user: UserId) -> Result<()> {
+    let (is_owner, others): (bool, i64) = query_as(
+        "SELECT EXISTS (SELECT 1 FROM group_people WHERE group_id = $1 AND user_id = $2 AND access = 'owner'),
+            (SELECT COUNT(*) FROM group_people WHERE group_id = $1 AND user_id <> $2 AND access = 'owner')",
+    )
+    .bind(group)
+    .bind(user)
+    .fetch_one(&mut *transaction)
+    .await?;
+    if is_owner && others == 0 {
+        let rule = "would have no owner; make somebody else an owner first, or delete the group".to_owned();
+        return Err(Error::Invalid { what: "group", rule });
+    }
+    Ok(())
+}
+
+/// Has the open calls stopped that a condition on the group `$1` and `$2` names, within a change.
+pub(super) async fn unwant(
+    transaction: &mut Transaction,
+    which: &'static str,
+    group: i64,
+    other: i64,
+) -> Result<()> {
+    query(sqlx::AssertSqlSafe(format!(
+        "UPDATE group_calls SET is_unwanted = TRUE WHERE ended_at_ms IS NULL AND {which}"
+    )))
+    .bind(group)
+    .bind(other)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(())
+}
+
+/// Notes that a group changed, within a change.
+pub(super) async fn touch(transaction: &mut Transaction, group: i64, now_ms: i64) -> Result<()> {
+    query("UPDATE groups SET updated_at_ms = $1 WHERE id = $2")
+        .bind(now_ms)
+        .bind(group)
+        .execute(&mut *transaction)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,250 @@
+use crate::testing;
+use crate::{
+    Access, AgentDraft, CallEnd, CallState, EntryKind, Error, GrantMode, GroupCall, Name, NewCall, NewEntry,
+    NewGate, NewRunOfChain, RunEnd, Store, User,
+};
+
+/// A group of ada (owner) and bob (member), with ada's agent `coder` and bob's agent `writer`.
+struct World {
+    store: Store,
+    ada: User,
+    bob: User,
+    group: i64,
+    coder: i64,
+    writer: i64,
+}
+
+async fn user(store: &Store, name: &str) -> User {
+    store.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap()
+}
+
+fn draft(handle: &str) -> AgentDraft<'_> {
+    AgentDraft { handle, runner: "laptop", approval: "ask", model: None, persona: "" }
+}
+
+impl World {
+    async fn new() -> Self {
+        let store = testing::empty().await;
+        let (ada, bob) = (user(&store, "ada").await, user(&store, "bob").await);
+        let group = store.create_group(ada.id, "Work").await.unwrap();
+        store.put_group_person(group, bob.id, Access::Member).await.unwrap();
+        let coder = store.put_group_agent(group, ada.id, draft("coder")).await.unwrap();
+        let writer = store.put_group_agent(group, bob.id, draft("Writer")).await.unwrap();
+        Self { store, ada, bob, group, coder, writer }
+    }
+
+    fn call<'a>(&self, agent: i64, user: &'a User) -> NewCall<'a> {
+        let user_name = &user.name;
+        NewCall {
+            group: self.group,
+            agent,
+            user: user.id,
+            user_name,
+            request: "do it",
+            step: None,
+            limit_ms: None,
+        }
+    }
+
+    async fn post(&self, user: &User, send_id: Option<&str>, agents: &[i64]) -> (i64, Vec<i64>, bool) {
+        let entry = NewEntry {
+            group: self.group,
+            kind: EntryKind::Person,
+            author: &user.name,
+            user: Some(user.id),
+            text: "hello",
+            asks_json: "[]",
+            send_id,
+        };
+        let calls: Vec<_> = agents.iter().map(|agent| self.call(*agent, user)).collect();
+        let (entry, calls, is_new) = self.store.post_entry(entry, &calls).await.unwrap();
+        (entry.id, calls, is_new)
+    }
+
+    async fn at_work(&self) -> Vec<GroupCall> {
+        self.store.calls_at_work().await.unwrap()
+    }
+}
+
+const DONE: CallEnd<'_> = CallEnd { state: CallState::Done, reason: "", output: "answer" };
+
+#[tokio::test]
+async fn a_group_is_seen_by_its_people_alone() {
+    let World { store, ada, bob, group, .. } = World::new().await;
+    let eve = user(&store, "eve").await;
+    assert_eq!(store.group(ada.id, group).await.unwrap().access, Access::Owner);
+    assert_eq!(store.groups(bob.id).await.unwrap()[0].access, Access::Member);
+    assert!(matches!(store.group(eve.id, group).await, Err(Error::NotFound { .. })));
+    assert!(store.groups(eve.id).await.unwrap().is_empty());
+    assert!(matches!(store.put_group_agent(group, eve.id, draft("x")).await, Err(Error::NotFound { .. })));
+    store.rename_group(group, "Play").await.unwrap();
+    assert_eq!(store.group(bob.id, group).await.unwrap().title, "Play");
+    assert!(store.rename_group(group, " ").await.is_err());
+    store.delete_group(group).await.unwrap();
+    assert!(store.groups(ada.id).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_group_keeps_an_owner() {
+    let World { store, ada, bob, group, .. } = World::new().await;
+    assert!(store.remove_group_person(group, ada.id).await.is_err());
+    assert!(store.put_group_person(group, ada.id, Access::Editor).await.is_err());
+    store.put_group_person(group, bob.id, Access::Owner).await.unwrap();
+    assert!(store.remove_group_person(group, ada.id).await.unwrap());
+    assert!(!store.remove_group_person(group, ada.id).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_handle_is_one_agents_whatever_its_case() {
+    let World { store, ada, bob, group, writer, .. } = World::new().await;
+    assert!(matches!(store.put_group_agent(group, ada.id, draft("writer")).await, Err(Error::Taken { .. })));
+    assert_eq!(store.put_group_agent(group, bob.id, draft("writer")).await.unwrap(), writer);
+    store.remove_group_agent(group, writer).await.unwrap();
+    let other = store.put_group_agent(group, ada.id, draft("writer")).await.unwrap();
+    assert_ne!(other, writer);
+    let handles: Vec<_> =
+        store.group_agents(group).await.unwrap().into_iter().map(|agent| agent.handle).collect();
+    assert_eq!(handles, ["coder", "writer"]);
+}
+
+#[tokio::test]
+async fn an_entry_and_its_calls_are_posted_once() {
+    let world = World::new().await;
+    let (entry, calls, is_new) = world.post(&world.ada, Some("s1"), &[world.coder, world.writer]).await;
+    assert!(is_new && calls.len() == 2);
+    assert_eq!(world.post(&world.ada, Some("s1"), &[world.coder]).await, (entry, calls.clone(), false));
+    // Another person's id is their own.
+    let (of_bob, ..) = world.post(&world.bob, Some("s1"), &[]).await;
+    assert_ne!(of_bob, entry);
+    let ids: Vec<_> = world.at_work().await.iter().map(|call| call.id).collect();
+    assert_eq!(ids, calls);
+}
+
+#[tokio::test]
+async fn an_agent_works_on_one_call_at_a_time_and_ends_each_once() {
+    let world = World::new().await;
+    let store = &world.store;
+    let (_, first, _) = world.post(&world.ada, None, &[world.coder]).await;
+    let (_, second, _) = world.post(&world.ada, None, &[world.coder]).await;
+    let call = world.at_work().await.remove(0);
+    assert_eq!((call.id, call.state), (first[0], CallState::Queued));
+    assert!(store.wait_call(&call, "laptop is offline").await.unwrap());
+    let call = world.at_work().await.remove(0);
+    assert!(!store.wait_call(&call, "laptop is offline").await.unwrap());
+
+    let agent = store.group_agent(world.coder).await.unwrap();
+    let chat = store.agent_chat(&agent, "@coder", "ask").await.unwrap();
+    assert_eq!(store.agent_chat(&agent, "@coder", "plan").await.unwrap(), chat);
+    assert_eq!(store.agent_of_chat(&chat).await.unwrap().unwrap().id, world.coder);
+    store.begin_group_call(&call, "text", &chat, 7).await.unwrap();
+    store.begin_group_call(&call, "other words", &chat, 9).await.unwrap();
+    let call = world.at_work().await.remove(0);
+    assert_eq!((call.state, call.posted_text.as_deref()), (CallState::Running, Some("text")));
+    assert_eq!(store.group_agent(world.coder).await.unwrap().seen_id, 7);
+    assert!(!store.wait_call(&call, "too late").await.unwrap());
+
+    assert!(store.end_call(&call, DONE).await.unwrap());
+    assert!(!store.end_call(&call, DONE).await.unwrap());
+    let entries = store.entries_after(world.group, 0, 10).await.unwrap();
+    let of_agent: Vec<_> = entries.iter().filter(|entry| entry.kind == EntryKind::Agent).collect();
+    assert_eq!(of_agent.len(), 1);
+    assert_eq!((of_agent[0].author.as_str(), of_agent[0].call_id), ("coder", Some(call.id)));
+    assert_eq!(world.at_work().await[0].id, second[0]);
+}
+
+#[tokio::test]
+async fn who_loses_a_right_loses_it_under_way() {
+    let world = World::new().await;
+    let store = &world.store;
+    assert!(store.put_grant(world.group, world.coder, world.bob.id, GrantMode::Ask).await.unwrap());
+    assert_eq!(store.grant(world.coder, world.bob.id).await.unwrap(), Some(GrantMode::Ask));
+    let eve = user(store, "eve").await;
+    assert!(!store.put_grant(world.group, world.coder, eve.id, GrantMode::Own).await.unwrap());
+
+    world.post(&world.bob, None, &[world.coder]).await;
+    assert!(store.remove_grant(world.group, world.coder, world.bob.id).await.unwrap());
+    assert!(world.at_work().await[0].is_unwanted);
+    assert!(store.end_call(&world.at_work().await[0], DONE).await.unwrap());
+
+    store.put_grant(world.group, world.coder, world.bob.id, GrantMode::Own).await.unwrap();
+    store.set_lead(world.group, Some(world.writer)).await.unwrap();
+    world.post(&world.bob, None, &[world.coder]).await;
+    world.post(&world.ada, None, &[world.writer]).await;
+    store.remove_group_person(world.group, world.bob.id).await.unwrap();
+    assert!(world.at_work().await.iter().all(|call| call.is_unwanted));
+    assert_eq!(store.unwanted_calls().await.unwrap().len(), 2);
+    assert_eq!(store.grant(world.coder, world.bob.id).await.unwrap(), None);
+    assert_eq!(store.group_agents(world.group).await.unwrap().len(), 1);
+    assert_eq!(store.group(world.ada.id, world.group).await.unwrap().lead_id, None);
+}
+
+#[tokio::test]
+async fn a_reader_has_nothing_under_way() {
+    let world = World::new().await;
+    let (_, calls, _) = world.post(&world.bob, None, &[world.writer]).await;
+    world.store.put_group_person(world.group, world.bob.id, Access::Reader).await.unwrap();
+    assert!(world.store.group_call(calls[0]).await.unwrap().is_unwanted);
+}
+
+#[tokio::test]
+async fn a_step_has_one_call_and_one_gate_for_each_attempt() {
+    let world = World::new().await;
+    let store = &world.store;
+    let new = NewRunOfChain {
+        group: world.group,
+        chain: "story",
+        document_json: "{}",
+        request: "rain",
+        user: world.ada.id,
+        user_name: "ada",
+        send_id: Some("s1"),
+    };
+    let run = store.begin_run(new).await.unwrap();
+    assert_eq!(store.begin_run(new).await.unwrap(), run);
+    let run = store.group_run(world.group, run).await.unwrap();
+    let call = NewCall { step: Some((run.id, 0, 1)), ..world.call(world.coder, &world.ada) };
+    store.call_for_step(&run, call).await.unwrap();
+    store.call_for_step(&run, call).await.unwrap();
+    assert_eq!(store.calls_of_run(run.id).await.unwrap().len(), 1);
+
+    let gate = NewGate { step: 0, attempt: 1, kind: "review", question: "good?" };
+    store.open_gate(&run, gate).await.unwrap();
+    store.open_gate(&run, gate).await.unwrap();
+    let gates = store.gates(run.id).await.unwrap();
+    assert_eq!(gates.len(), 1);
+    assert_eq!(store.group_run(world.group, run.id).await.unwrap().state, "asking");
+    let other = store.create_group(world.bob.id, "Other").await.unwrap();
+    assert!(store.gate(other, gates[0].id).await.is_err());
+    assert!(!store.answer_gate(other, gates[0].id, "approve", "", "bob").await.unwrap());
+    assert!(store.answer_gate(world.group, gates[0].id, "approve", "", "ada").await.unwrap());
+    assert!(!store.answer_gate(world.group, gates[0].id, "stop", "", "bob").await.unwrap());
+    assert_eq!(store.gates(run.id).await.unwrap()[0].answered_by.as_deref(), Some("ada"));
+
+    assert!(store.end_chain_run(world.group, run.id, RunEnd::Stopped).await.unwrap());
+    assert!(!store.end_chain_run(world.group, run.id, RunEnd::Done).await.unwrap());
+    assert!(store.calls_of_run(run.id).await.unwrap()[0].is_unwanted);
+    assert!(store.open_runs().await.unwrap().is_empty());
+    assert_eq!(store.group_runs(world.group, None, 10).await.unwrap()[0].state, "stopped");
+}
+
+#[tokio::test]
+async fn chains_are_kept_by_name() {
+    let World { store, group, .. } = World::new().await;
+    store.put_chain(group, "story", "{}").await.unwrap();
+    store.put_chain(group, "story", "[]").await.unwrap();
+    assert_eq!(store.group_chain(group, "story").await.unwrap().document_json, "[]");
+    assert_eq!(store.group_chains(group).await.unwrap().len(), 1);
+    assert!(store.remove_chain(group, "story").await.unwrap());
+    assert!(!store.remove_chain(group, "story").await.unwrap());
+    assert!(matches!(store.group_chain(group, "story").await, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn what_a_removed_user_said_stays_under_their_name() {
+    let world = World::new().await;
+    world.post(&world.bob, None, &[world.writer]).await;
+    world.store.remove_user("bob").await.unwrap();
+    let entries = world.store.entries_before(world.group, i64::MAX, 10).await.unwrap();
+    assert_eq!(entries[0].author, "bob");
+    assert!(world.at_work().await.is_empty(), "their agent is gone, and its calls");
+}

@@ -8,6 +8,7 @@ pub(crate) mod lock;
 mod missing;
 pub(crate) mod own_key;
 mod places;
+mod told;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -16,10 +17,9 @@ use std::sync::Arc;
 
 use accounts::Accounts;
 use anyhow::Context;
-use api::event::Event;
 use automation::Automations;
 use channels::{Channels, Surroundings};
-use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
+use chats::ChatService;
 use sandbox::{LocalPolicy, SandboxRouter};
 use store::{Hold, HoldNews, Location, Store};
 use tokio::net::TcpListener;
@@ -208,7 +208,7 @@ impl Server {
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
-        let events = chats.bus().subscribe(to_hub(Arc::clone(&hub)));
+        let events = chats.bus().subscribe(told::chats(Arc::clone(&hub)));
         let chats = chats.with_home(config.home.clone());
         let extensions = Extended::new(&chats, &store, &sandboxes, &config.home, &config.reachable);
         let automations = Automations::new(&chats, &store);
@@ -218,6 +218,7 @@ impl Server {
         let channels = Channels::new(&chats, &store, around);
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);
+        let groups = told::groups(&chats, &store, &sandboxes, &hub);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
@@ -240,6 +241,7 @@ impl Server {
             extensions,
             automations,
             channels,
+            groups,
             hub,
             events,
             hand_out,
@@ -315,6 +317,7 @@ impl Server {
         state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
         state.automations.start();
         state.channels.start();
+        state.groups.start();
         state.tasks.spawn(memorise_idle_chats(state.clone()));
         state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
         let (indexing, shutdown) = (state.clone(), state.shutdown.clone());
@@ -329,6 +332,7 @@ impl Server {
             tokio::join!(
                 state.automations.shutdown(),
                 state.channels.shutdown(),
+                state.groups.shutdown(),
                 state.chats.shutdown(),
                 state.execs.wait(),
                 state.extensions.shutdown()
@@ -393,34 +397,6 @@ async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> 
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     Ok((listener, local))
-}
-
-/// Passes the events of chats to the listeners of the hub. Never waits.
-fn to_hub(hub: Arc<Hub>) -> Subscriber {
-    Arc::new(move |user, event| {
-        let event = match event.clone() {
-            ChatEvent::Message(message) => Event::Message { message: Box::new(message_view(message)) },
-            ChatEvent::Output { chat, message, channel, text, at } => Event::Output {
-                chat_id: chat.to_string(),
-                message_id: message.0,
-                channel: channel.as_str().into(),
-                text,
-                at,
-            },
-            ChatEvent::Said { chat, message, part, text, at } => Event::Output {
-                chat_id: chat.to_string(),
-                message_id: message.0,
-                channel: part.as_str().into(),
-                text,
-                at,
-            },
-            ChatEvent::Chat(chat) => Event::Chat { chat: chat_view(chat) },
-            ChatEvent::Removed(chat) => Event::ChatRemoved { id: chat.to_string() },
-            ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
-            ChatEvent::ServerSettings(settings) => Event::ServerSettings { settings },
-        };
-        hub.publish(user, &event);
-    })
 }
 
 /// Leaves commands that survive this server as soon as it stops, before anything is waited for: it may be killed meanwhile.

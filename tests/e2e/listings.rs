@@ -37,6 +37,13 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("channel list", Shape::List(&["kind", "name", "owner", "shared", "state", "waiting"])),
     ("channel status", Shape::Document(&["connected_as", "last_error", "name", "state"])),
     ("channel links", Shape::List(&["channel", "id", "person", "user"])),
+    ("group list", Shape::List(&["access", "agents", "id", "people", "title"])),
+    ("group show", Shape::Document(&["access", "agents", "id", "lead", "people", "title"])),
+    ("group log", Shape::Document(&["entries", "more"])),
+    ("group calls", Shape::List(&["agent", "id", "state"])),
+    ("group chain list", Shape::List(&["chain", "name", "text"])),
+    ("group chain runs", Shape::List(&["id", "state"])),
+    ("group chain show", Shape::Refusal("not_found")),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),
@@ -103,6 +110,7 @@ fn every_listing_is_for_programs_too() {
         b"token=123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAA",
     );
     assert_eq!(added.code, 0, "{added:?}");
+    assert_eq!(alice.run(&["group", "create", "Work"]).code, 0);
     assert_eq!(alice.run(&["memory", "add", "likes tabs"]).code, 0);
     assert_eq!(alice.run(&["knowledge", "create", "time"]).code, 0);
     let added = alice.with_stdin(&["user", "add", "bob", "--password-stdin"], b"correct horse battery");
@@ -118,21 +126,36 @@ fn every_listing_is_for_programs_too() {
             "mcp-server show" | "http-tool show" | "plugin show" | "knowledge show" | "cron runs"
             | "channel status" => Some("time"),
             "trigger runs" => Some("push"),
+            "group show" | "group log" | "group calls" | "group chain list" | "group chain runs" => Some("1"),
+            "group chain show" => Some("1 1"),
             "memory show" => Some("1"),
             _ => None,
         };
-        let words: Vec<&str> = path.split_whitespace().chain(name).chain(["--json"]).collect();
+        let words: Vec<&str> = path
+            .split_whitespace()
+            .chain(name.into_iter().flat_map(str::split_whitespace))
+            .chain(["--json"])
+            .collect();
         let output = alice.run(&words);
         let value: Value = serde_json::from_str(&output.stdout)
             .unwrap_or_else(|error| panic!("{path} prints no single JSON value: {error}: {output:?}"));
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // No command, no hook and no trigger runs here, no model proposes anything, and nobody is linked.
+                // No command, no hook and no trigger runs here, no model proposes anything, nobody is linked, and no agent was asked.
                 let Some(first) = list.first() else {
                     assert!(
-                        ["ps", "hook log", "trigger runs", "memory proposals", "channel links"]
-                            .contains(path),
+                        [
+                            "ps",
+                            "hook log",
+                            "trigger runs",
+                            "memory proposals",
+                            "channel links",
+                            "group calls",
+                            "group chain list",
+                            "group chain runs"
+                        ]
+                        .contains(path),
                         "{path}"
                     );
                     continue;

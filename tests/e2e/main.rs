@@ -36,6 +36,7 @@ mod exec_attacks;
 mod exec_deaths;
 mod file_attacks;
 mod files;
+mod groups;
 mod here;
 mod hook_models;
 mod hooks;

@@ -128,6 +128,12 @@ impl From<channels::Error> for ApiError {
     }
 }
 
+impl From<groups::Error> for ApiError {
+    fn from(error: groups::Error) -> Self {
+        Self::of(error.kind(), || error.message(), &error)
+    }
+}
+
 impl From<RouteError> for ApiError {
     fn from(error: RouteError) -> Self {
         Self::new(error.kind(), error.to_string())

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`knowledge`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`channels`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`knowledge`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`channels`], [`groups`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -53,6 +53,7 @@ pub mod extract;
 pub mod files;
 pub mod forwarded;
 pub mod framing;
+pub mod groups;
 pub mod guard;
 pub mod hooks;
 pub mod http_tools;
@@ -145,6 +146,7 @@ pub fn routes() -> Routes {
         .merge(plugins::routes())
         .merge(automations::routes())
         .merge(channels::routes())
+        .merge(groups::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

@@ -9,6 +9,7 @@ use automation::Automations;
 use channels::Channels;
 use chats::{ChatService, Subscription};
 use execs::Ledger;
+use groups::Groups;
 use metrics_exporter_prometheus::PrometheusHandle;
 use sandbox::{Sandbox, SandboxRouter};
 use tokio_util::sync::CancellationToken;
@@ -46,6 +47,8 @@ pub struct Shared {
     pub automations: Automations,
     /// The accounts on messengers.
     pub channels: Channels,
+    /// The groups.
+    pub groups: Groups,
     /// The listeners of events.
     pub hub: Arc<Hub>,
     /// The hub's subscription to the events of chats.

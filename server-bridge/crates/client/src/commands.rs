@@ -21,6 +21,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::cron::CronCommand>(),
     Registration::of::<crate::trigger::TriggerCommand>(),
     Registration::of::<crate::channel::ChannelCommand>(),
+    Registration::of::<crate::group::GroupCommand>(),
     Registration::of::<crate::server::ServerCommand>(),
     Registration::of::<crate::use_place::UseOptions>(),
     Registration::of::<crate::exec::ExecOptions>(),

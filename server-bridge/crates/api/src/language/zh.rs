@@ -3,6 +3,7 @@
 mod automations;
 mod channels;
 mod extensions;
+mod groups;
 mod http_tools;
 mod knowledge;
 mod mcp;
@@ -12,7 +13,7 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 9] = [
+pub(super) const TABLES: [&[Row]; 10] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -21,6 +22,7 @@ pub(super) const TABLES: [&[Row]; 9] = [
     http_tools::TABLE,
     automations::TABLE,
     channels::TABLE,
+    groups::TABLE,
     knowledge::TABLE,
 ];
 

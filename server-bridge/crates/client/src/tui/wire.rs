@@ -85,7 +85,11 @@ pub(super) fn told(event: Event) -> Option<Told> {
             Told::Notice { is_warning: level == Level::Warning, text: visible(&text) }
         }
         Event::Lagged => Told::Lagged,
-        Event::Hello { .. } | Event::Reset | Event::ServerSettings { .. } | Event::Unknown => return None,
+        Event::Hello { .. }
+        | Event::Reset
+        | Event::ServerSettings { .. }
+        | Event::Group { .. }
+        | Event::Unknown => return None,
     })
 }
 

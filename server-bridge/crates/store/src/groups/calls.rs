@@ -146,6 +146,8 @@ pub struct CallEnd<'a> {
     pub reason: &'a str,
     /// What the agent answered; an entry of the log unless it is empty.
     pub output: &'a str,
+    /// What the server says in the log instead, unless it is empty.
+    pub note: &'a str,
 }
 
 macro_rules! calls {
@@ -326,7 +328,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn end_call(&self, call: &GroupCall, end: CallEnd<'_>) -> Result<bool> {
-        let CallEnd { state, reason, output } = end;
+        let CallEnd { state, reason, output, note } = end;
         let output = beginning(output, ENTRY_MAX_BYTES);
         let mut transaction = self.database.write(Scope::Group(call.group_id)).await?;
         let ended = query(
@@ -345,13 +347,18 @@ impl Store {
         if ended.rows_affected() == 0 {
             return Ok(false);
         }
-        if !output.is_empty() {
+        let said = match (output, note) {
+            ("", "") => None,
+            ("", note) => Some((EntryKind::Server, "", note)),
+            (output, _) => Some((EntryKind::Agent, call.handle.as_str(), output)),
+        };
+        if let Some((kind, author, text)) = said {
             let entry = NewEntry {
                 group: call.group_id,
-                kind: EntryKind::Agent,
-                author: &call.handle,
+                kind,
+                author,
                 user: None,
-                text: output,
+                text,
                 asks_json: "[]",
                 send_id: None,
             };

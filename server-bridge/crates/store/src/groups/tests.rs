@@ -66,7 +66,7 @@ impl World {
     }
 }
 
-const DONE: CallEnd<'_> = CallEnd { state: CallState::Done, reason: "", output: "answer" };
+const DONE: CallEnd<'_> = CallEnd { state: CallState::Done, reason: "", output: "answer", note: "" };
 
 #[tokio::test]
 async fn a_group_is_seen_by_its_people_alone() {

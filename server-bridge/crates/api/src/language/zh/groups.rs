@@ -1,0 +1,77 @@
+//! Groups and chains.
+
+use super::Row;
+
+/// The rows.
+pub(super) const TABLE: &[Row] = &[
+    ("the message is empty; write something", "消息为空，请输入内容"),
+    ("nobody was asked: the group has no agents", "没有询问任何智能体：群组中没有智能体"),
+    (
+        "nobody was asked: you may ask none of the group's agents",
+        "没有询问任何智能体：你无权询问群组中的任何智能体",
+    ),
+    (
+        "nobody was asked: mention an agent with @handle, or choose a lead",
+        "没有询问任何智能体：请用 @名称 提及一个智能体，或指定主智能体",
+    ),
+    ("there is no agent @{} in this group", "此群组中没有智能体 @{0}"),
+    ("there is no chain {} in this group", "此群组中没有链 {0}"),
+    ("there is no user {} on this server", "此服务器上没有用户 {0}"),
+    ("{} is not in this group", "{0} 不在此群组中"),
+    ("{} is not in this group; add them first", "{0} 不在此群组中，请先添加"),
+    (
+        "you are a {} of this group, and this needs {} or more; ask an owner of the group",
+        "你在此群组中的权限是 {0}，此操作需要 {1} 或更高权限；请联系群组所有者",
+    ),
+    (
+        "@{} works on a machine of {}, who has not let you ask it; ask them for a grant",
+        "@{0} 在 {1} 的机器上工作，对方尚未授权你询问它；请向对方申请授权",
+    ),
+    (
+        "@{} works on a machine of {}: only they grant its use",
+        "@{0} 在 {1} 的机器上工作：只有对方可以授权使用",
+    ),
+    ("the agent is yours: you may ask it without a grant", "这是你自己的智能体：无需授权即可询问"),
+    ("{} has no grant for @{}", "{0} 没有 @{1} 的授权"),
+    ("@{} asks everyone; choose another handle", "@{0} 表示询问所有智能体，请换一个名称"),
+    ("@{} could not answer: {}", "@{0} 未能回答：{1*}"),
+    ("the agent was removed from the group", "该智能体已被移出群组"),
+    ("the person who asked was removed from this server", "提问的用户已从此服务器移除"),
+    (
+        "the person who asked may not ask agents in this group any more",
+        "提问的用户已无权在此群组中询问智能体",
+    ),
+    ("the agent's owner was removed from this server", "该智能体的所有者已从此服务器移除"),
+    ("the agent's chat was deleted", "该智能体的会话已被删除"),
+    ("no model answered; its owner chooses a model", "没有模型作答；请其所有者选择模型"),
+    ("its answer was taken back", "其回答已被撤回"),
+    ("it was stopped", "已停止"),
+    ("it took longer than its limit of {} s", "用时超过 {0} 秒的限制"),
+    ("The chain {} is done.", "链 {0} 已完成。"),
+    ("The chain {} was stopped.", "链 {0} 已停止。"),
+    ("The chain {} was stopped. {}", "链 {0} 已停止。{1*}"),
+    (
+        "Step {} of @{} is done. Does its output go to the next step?",
+        "第 {0} 步（@{1}）已完成。是否将其输出交给下一步？",
+    ),
+    (
+        "Step {} of @{} failed: {}. Try again, write its output yourself, or stop?",
+        "第 {0} 步（@{1}）失败：{2}。重试、自行填写输出，还是停止？",
+    ),
+    (
+        "The budget is used up before step {} of @{}: {} tokens, ${}.{}. May the run use the budget once more?",
+        "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否允许再使用一份预算？",
+    ),
+    ("the answer was not taken: {}", "回答未被采纳：{0*}"),
+    ("its run has ended", "该次运行已结束"),
+    ("{} answered it before", "{0} 已先行回答"),
+    (
+        "the edited text is empty; write what goes to the next step",
+        "修改后的文本为空，请填写交给下一步的内容",
+    ),
+    ("give the chain's steps, or the chain as text", "请提供链的步骤，或以文本形式提供链"),
+    (
+        "a chain needs at least one step, such as `1. @writer: Write a story.`",
+        "链至少需要一步，例如 `1. @writer: Write a story.`",
+    ),
+];

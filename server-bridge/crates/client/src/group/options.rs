@@ -1,0 +1,95 @@
+//! Options with many parts.
+
+use clap::{Args, Subcommand};
+
+use crate::names;
+
+/// An agent.
+#[derive(Args)]
+pub(crate) struct AddAgent {
+    /// The group's number
+    pub(super) group: i64,
+    /// The agent's handle: letters, digits, '-' and '_'
+    pub(super) handle: String,
+    /// The place that it works on: a runner of yours, '__docker__' or 'none'
+    #[arg(long, value_name = "NAME", add = names::places())]
+    pub(super) on: String,
+    /// Its approval mode: plan, ask, auto-edit or full [default: ask]
+    #[arg(long)]
+    pub(super) approval: Option<String>,
+    /// Its model, as `sandbridge model list` shows it [default: your choice for new chats]
+    #[arg(long)]
+    pub(super) model: Option<String>,
+    /// What it is told about itself
+    #[arg(long)]
+    pub(super) persona: Option<String>,
+}
+
+/// Chains: steps that several agents do one after the other
+#[derive(Subcommand)]
+pub(crate) enum Chain {
+    /// List the chains of a group
+    List {
+        /// The group's number
+        group: i64,
+    },
+    /// Add a chain, or change the one with this name, from a text of numbered steps such as `1. @writer: Write a story. [gate]`
+    Set {
+        /// The group's number
+        group: i64,
+        /// Its name: a-z, 0-9, '_', '.' and '-'
+        name: String,
+        /// The file with the steps; '-' for standard input
+        file: String,
+    },
+    /// Remove a chain; its runs go on
+    Remove {
+        /// The group's number
+        group: i64,
+        /// Its name
+        name: String,
+    },
+    /// Begin a run of a chain
+    Run {
+        /// The group's number
+        group: i64,
+        /// The chain's name
+        name: String,
+        /// What its steps work on
+        request: String,
+    },
+    /// List the runs of a group's chains, the newest first
+    Runs {
+        /// The group's number
+        group: i64,
+        /// Only runs older than the one with this number
+        #[arg(long, value_name = "NUMBER")]
+        before: Option<i64>,
+    },
+    /// Show a run: its steps, and the gate that waits
+    Show {
+        /// The group's number
+        group: i64,
+        /// The run's number
+        run: i64,
+    },
+    /// Stop a run
+    Stop {
+        /// The group's number
+        group: i64,
+        /// The run's number
+        run: i64,
+    },
+    /// Answer a gate: approve, edit, redo, more or stop
+    Answer {
+        /// The group's number
+        group: i64,
+        /// The gate's number, as `sandbridge group chain show` shows it
+        gate: i64,
+        /// The answer
+        reply: String,
+        /// For edit, the text that takes the output's place; for redo, what to change
+        #[arg(long)]
+        text: Option<String>,
+    },
+}

@@ -1,0 +1,265 @@
+//! One call, from asking to the answer.
+//!
+//! ```text
+//!   may they still ask? ─▶ can the machine be used? ─▶ text and chat on record ─▶ posted under the call's own send id ─▶ its turn ends
+//! ```
+//! Each step is on record before the next one begins, and repeating a step changes nothing.
+
+use api::document::AgentDocument;
+use chats::Saying;
+use execs::{route_request, sandbox_user};
+use sandbox::RouteError;
+use store::{Access, CallEnd, CallState, ChatId, GroupAgent, GroupCall, MessageRole, TurnStatus, User};
+
+use crate::ask;
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::limits::DIGEST_ENTRIES;
+
+/// What became of a look at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Nothing changed.
+    None,
+    /// Its state changed.
+    Changed,
+    /// It ended.
+    Ended,
+}
+
+/// What there is to do before a call is posted.
+enum Ready {
+    /// It can be posted to this agent's chat, in this approval mode.
+    Go(Box<GroupAgent>, String),
+    /// The machine cannot be used now.
+    Wait(String),
+    /// It cannot be posted any more.
+    Never(String),
+}
+
+impl Inner {
+    /// Does what can be done for a call now.
+    pub(crate) async fn work_on_call(&self, call: &GroupCall) -> Result<Progress> {
+        if call.is_unwanted {
+            return self.stop_call(call).await;
+        }
+        match call.state {
+            CallState::Queued | CallState::Waiting => match self.ready(call).await? {
+                Ready::Go(agent, approval) => self.begin(call, &agent, &approval).await,
+                Ready::Wait(why) => {
+                    let is_new = self.store.wait_call(call, &why).await?;
+                    Ok(if is_new { Progress::Changed } else { Progress::None })
+                }
+                Ready::Never(why) => self.fail(call, &why).await,
+            },
+            CallState::Running => self.follow(call).await,
+            CallState::Done | CallState::Failed | CallState::Stopped => Ok(Progress::None),
+        }
+    }
+
+    async fn ready(&self, call: &GroupCall) -> Result<Ready> {
+        let agent = self.store.group_agent(call.agent_id).await?;
+        let never = |why: &str| Ok(Ready::Never(why.to_owned()));
+        if agent.is_removed {
+            return never("the agent was removed from the group");
+        }
+        let Some(user) = call.user else { return never("the person who asked was removed from this server") };
+        match self.store.group(user, call.group_id).await {
+            Ok(group) if group.access >= Access::Member => {}
+            Ok(_) | Err(store::Error::NotFound { .. }) => {
+                return never("the person who asked may not ask agents in this group any more");
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let approval = match self.mode_for(&agent, user).await {
+            Ok(approval) => approval,
+            Err(Error::Refused { text, .. }) => return Ok(Ready::Never(text)),
+            Err(error) => return Err(error),
+        };
+        let Some(owner) = self.store.user_by_id(agent.owner).await? else {
+            return never("the agent's owner was removed from this server");
+        };
+        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
+        Ok(match self.router.check(&sandbox_user(&owner), &request) {
+            Ok(_) => Ready::Go(Box::new(agent), approval),
+            Err(RouteError::UnknownRunner { name }) => Ready::Never(format!(
+                "the runner {name} was revoked; its owner chooses another machine for @{}",
+                agent.handle
+            )),
+            Err(
+                error @ (RouteError::Offline { .. }
+                | RouteError::DockerUnavailable { .. }
+                | RouteError::LocalUnavailable { .. }),
+            ) => Ready::Wait(error.to_string()),
+            Err(error) => Ready::Never(error.to_string()),
+        })
+    }
+
+    async fn begin(&self, call: &GroupCall, agent: &GroupAgent, approval: &str) -> Result<Progress> {
+        let Some(user) = call.user else { return Ok(Progress::None) };
+        let group = self.store.group(user, call.group_id).await?;
+        let mut since = self.store.entries_before(call.group_id, i64::MAX, DIGEST_ENTRIES).await?;
+        since.retain(|entry| entry.id > agent.seen_id);
+        let seen = since.first().map_or(agent.seen_id, |newest| newest.id);
+        since.retain(|entry| {
+            Some(entry.id) != call.entry_id
+                && !(entry.kind == store::EntryKind::Agent && entry.author == agent.handle)
+        });
+        since.reverse();
+        let text = ask::text(call, &group.title, &since);
+        let title = format!("@{} · {}", agent.handle, group.title);
+        let chat = self.store.agent_chat(agent, &title, approval).await?;
+        self.store.begin_group_call(call, &text, &chat, seen).await?;
+        let call = self.store.group_call(call.id).await?;
+        self.post(&call).await?;
+        Ok(Progress::Changed)
+    }
+
+    /// Posts a call's text to its agent's chat, once.
+    async fn post(&self, call: &GroupCall) -> Result<Progress> {
+        let (Some(text), Some(chat)) = (&call.posted_text, &call.chat) else {
+            return self.fail(call, "the agent's chat was deleted").await;
+        };
+        let agent = self.store.group_agent(call.agent_id).await?;
+        let Some(owner) = self.store.user_by_id(agent.owner).await? else { return Ok(Progress::None) };
+        let send_id = send_id(call);
+        let saying = Saying { text, send_id: Some(&send_id), attachments: &[] };
+        let answered = match self.chats.say(&owner, chat, saying).await {
+            Ok(answered) => answered,
+            // Too many messages wait in the chat, or the server stops: it is posted later.
+            Err(error) if matches!(error.kind(), "busy" | "unavailable") => return Ok(Progress::None),
+            Err(chats::Error::Store(error)) if !error.is_callers() => return Err(error.into()),
+            Err(error) if error.kind() == "internal" => {
+                tracing::error!(%error, "a call of an agent could not be posted");
+                return self
+                    .fail(call, "the server could not ask the agent; the server's log has the reason")
+                    .await;
+            }
+            Err(error) => return self.fail(call, &error.message()).await,
+        };
+        let Some((said, answers)) = answered.messages.split_first() else {
+            return self.fail(call, "the message could not be posted").await;
+        };
+        let shown = match answers.iter().find(|answer| answer.role == MessageRole::Assistant) {
+            Some(answer) => Some(answer.id),
+            None => self.store.answer_to(owner.id, said.id).await?,
+        };
+        match (shown, answers.iter().find(|answer| answer.role == MessageRole::Notice)) {
+            (Some(shown), _) => {
+                self.store.posted_call(call, shown).await?;
+                Ok(Progress::Changed)
+            }
+            (None, Some(notice)) => self.fail(call, &notice.text).await,
+            (None, None) => self.fail(call, "no model answered; its owner chooses a model").await,
+        }
+    }
+
+    /// Looks after a call that was posted.
+    async fn follow(&self, call: &GroupCall) -> Result<Progress> {
+        if call.message.is_none() {
+            return self.post(call).await;
+        }
+        let end = |state, reason| CallEnd { state, reason, output: "", note: "" };
+        match call.turn_status {
+            Some(TurnStatus::Queued | TurnStatus::Running) => {
+                let until =
+                    call.limit_ms.zip(call.posted_at_ms).map(|(limit, posted)| posted.saturating_add(limit));
+                if until.is_none_or(|until| self.store.now_ms() < until) {
+                    return Ok(Progress::None);
+                }
+                self.cancel_turn(call).await?;
+                let seconds = call.limit_ms.unwrap_or(0) / 1000;
+                self.fail(call, &format!("it took longer than its limit of {seconds} s")).await
+            }
+            Some(TurnStatus::Done) => {
+                let output = self.answer(call).await?;
+                let output = if output.is_empty() { "The answer is empty." } else { &output };
+                self.end(call, CallEnd { output, ..end(CallState::Done, "") }).await
+            }
+            Some(TurnStatus::Cancelled) => {
+                self.end(call, end(CallState::Stopped, "its answer was stopped")).await
+            }
+            Some(TurnStatus::Failed | TurnStatus::Interrupted) => {
+                let why = call.turn_error.as_deref().unwrap_or("its answer was interrupted");
+                self.fail(call, why).await
+            }
+            None => self.fail(call, "its answer was taken back").await,
+        }
+    }
+
+    /// The last text of a call's answer.
+    async fn answer(&self, call: &GroupCall) -> Result<String> {
+        let Some(shown) = call.message else { return Ok(String::new()) };
+        let agent = self.store.group_agent(call.agent_id).await?;
+        let messages = self.store.turn_messages(agent.owner, shown).await?;
+        let text = messages.iter().rev().find_map(|message| {
+            let document = message.document_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+            let is_reply = matches!(document, Some(AgentDocument::Reply { .. }));
+            let text = message.text.trim();
+            (is_reply && !message.undone && !text.is_empty()).then(|| text.to_owned())
+        });
+        Ok(text.unwrap_or_default())
+    }
+
+    /// Stops a call that somebody wants stopped.
+    async fn stop_call(&self, call: &GroupCall) -> Result<Progress> {
+        let stopped = CallEnd { state: CallState::Stopped, reason: "it was stopped", output: "", note: "" };
+        if call.state != CallState::Running {
+            return self.end(call, stopped).await;
+        }
+        if call.message.is_none() && self.was_posted(call).await? {
+            // The server died right after posting it: its turn has to be known to be stopped.
+            self.post(call).await?;
+        }
+        let call = self.store.group_call(call.id).await?;
+        match call.turn_status {
+            Some(TurnStatus::Running) => self.cancel_turn(&call).await?,
+            // Cancelling would stop what is answered before it.
+            Some(TurnStatus::Queued) => return Ok(Progress::None),
+            _ => {}
+        }
+        self.end(&call, stopped).await
+    }
+
+    async fn was_posted(&self, call: &GroupCall) -> Result<bool> {
+        let Some(chat) = &call.chat else { return Ok(false) };
+        let agent = self.store.group_agent(call.agent_id).await?;
+        Ok(self.store.was_said(agent.owner, chat, &send_id(call)).await?)
+    }
+
+    /// Cancels the turn that answers a call, if it is at work.
+    pub(crate) async fn cancel_turn(&self, call: &GroupCall) -> Result<()> {
+        let Some(chat) = call.chat.as_ref().filter(|_| call.turn_status == Some(TurnStatus::Running)) else {
+            return Ok(());
+        };
+        let agent = self.store.group_agent(call.agent_id).await?;
+        match self.chats.cancel(agent.owner, chat).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == "not_found" => Ok(()),
+            Err(chats::Error::Store(error)) => Err(error.into()),
+            Err(error) => Err(Error::refused("failed", error.message())),
+        }
+    }
+
+    async fn fail(&self, call: &GroupCall, why: &str) -> Result<Progress> {
+        let note = format!("@{} could not answer: {why}", call.handle);
+        self.end(call, CallEnd { state: CallState::Failed, reason: why, output: "", note: &note }).await
+    }
+
+    async fn end(&self, call: &GroupCall, end: CallEnd<'_>) -> Result<Progress> {
+        // Read again for what the turn used.
+        let call = self.store.group_call(call.id).await?;
+        let is_ended = self.store.end_call(&call, end).await?;
+        Ok(if is_ended { Progress::Ended } else { Progress::None })
+    }
+}
+
+/// The send id under which a call is posted.
+fn send_id(call: &GroupCall) -> String {
+    format!("call/{}", call.id)
+}
+
+/// The chat that a call was posted to, for its agent's owner.
+pub(crate) fn chat_of(agent: &GroupAgent, user: &User) -> Option<ChatId> {
+    agent.chat.clone().filter(|_| agent.owner == user.id)
+}

@@ -1,0 +1,90 @@
+//! What all of this crate works on.
+
+use std::sync::Arc;
+
+use chats::ChatService;
+use sandbox::SandboxRouter;
+use store::{AuditEntry, Group, GroupAgent, Store, User, UserId};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::error::{Error, Result};
+use crate::rights::{Action, check};
+
+/// Tells a user's clients that something in a group changed.
+pub(crate) type Tell = Arc<dyn Fn(UserId, i64) + Send + Sync>;
+
+pub(crate) struct Inner {
+    pub(crate) store: Store,
+    pub(crate) chats: ChatService,
+    pub(crate) router: SandboxRouter,
+    pub(crate) tell: Tell,
+    /// Wakes the worker.
+    pub(crate) wake: Notify,
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the server stops.
+    pub(crate) stop: CancellationToken,
+}
+
+impl Inner {
+    /// A group that a user is in and may do something in.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the user is not in it; [`Error::Refused`] if their access does not include the action.
+    pub(crate) async fn group_for(&self, user: &User, group: i64, action: Action) -> Result<Group> {
+        let group = self.store.group(user.id, group).await?;
+        check(group.access, action)?;
+        Ok(group)
+    }
+
+    /// An agent of a group, by handle in any case.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none.
+    pub(crate) async fn agent_named(&self, group: i64, handle: &str) -> Result<GroupAgent> {
+        let key = handle.trim_start_matches('@').to_lowercase();
+        let agents = self.store.group_agents(group).await?;
+        agents
+            .into_iter()
+            .find(|agent| agent.handle.to_lowercase() == key)
+            .ok_or_else(|| Error::refused("not_found", format!("there is no agent @{key} in this group")))
+    }
+
+    /// A user, by name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none.
+    pub(crate) async fn user_named(&self, name: &str) -> Result<User> {
+        let user = self.store.user_by_name(name).await?;
+        user.ok_or_else(|| Error::refused("not_found", format!("there is no user {name:?} on this server")))
+    }
+
+    /// Tells everyone in a group that something changed, and has the worker look.
+    pub(crate) async fn changed(&self, group: i64) {
+        self.wake.notify_one();
+        self.tell_all(group).await;
+    }
+
+    /// Tells everyone in a group that something changed. A failure is only logged: clients that load again see it.
+    pub(crate) async fn tell_all(&self, group: i64) {
+        match self.store.users_of_group(group).await {
+            Ok(users) => users.into_iter().for_each(|user| (self.tell)(user, group)),
+            Err(error) => tracing::warn!(%error, "a change of a group could not be told to its people"),
+        }
+    }
+
+    /// Records a change in the audit trail. A failure is only logged, since the change is already made.
+    pub(crate) async fn audit(&self, user: &User, action: &str, target: &str) {
+        let entry = AuditEntry {
+            user: Some(user.name.clone()),
+            action: action.to_owned(),
+            target: target.to_owned(),
+            outcome: "ok".to_owned(),
+            ..AuditEntry::default()
+        };
+        if let Err(error) = self.store.append_audit(&entry).await {
+            tracing::error!(%error, "a change of a group could not be recorded");
+        }
+    }
+}

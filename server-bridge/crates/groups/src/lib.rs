@@ -1,0 +1,48 @@
+//! Groups: people and agents in one append-only log, and chains of agents.
+//!
+//! ```text
+//!   a message ─▶ entry + a call for each agent it asks ─▶ posted to the agent's chat, once ─▶ the answer: entry + end of the call
+//!   a chain   ─▶ run ─▶ a call for each step ─────────────────┘      │
+//!                 └─▶ gates: stored questions            on its owner's machine, in its owner's name
+//! ```
+//! A call is a row that is written together with what asks. Whatever dies between two steps, the next server goes on where the rows say:
+//! each call is posted once and answered once. Chats stay their owners': each agent works in a chat of its owner, where its owner
+//! sees what it does and approves it. Who wrote something in the log is information for agents, never a permission: a call is checked
+//! against the rights of the person who asked when it is made, and again when it is posted.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `house` | what all of it works on |
+//! | `service` | [`Groups`]: groups, people, agents, grants |
+//! | `log` | reading the log and posting to it |
+//! | `mentions` | the agents that a text asks |
+//! | `rights` | who may do what |
+//! | `worker` | the task that carries out calls and runs of chains |
+//! | `calls` | one call, from asking to the answer |
+//! | `ask` | the text that an agent is asked with |
+//! | `runs` | chains and their runs |
+//! | `persona` | the part of the prompt that tells an agent who it is |
+//! | `views` | groups as clients see them |
+//! | [`limits`] | limits, with their units |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod ask;
+mod calls;
+mod error;
+mod house;
+pub mod limits;
+mod log;
+mod mentions;
+mod persona;
+mod rights;
+mod runs;
+mod service;
+mod views;
+mod worker;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Error, Result};
+pub use service::Groups;

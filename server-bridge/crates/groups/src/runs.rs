@@ -1,0 +1,360 @@
+//! Chains and their runs: what a run does next follows from its rows.
+
+use api::chain::{ChainDraft, ChainPut, ChainRunView, ChainStart, ChainView, GateAnswer};
+use api::words::{GateKind, GateReply};
+use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
+use chains::prompt::Parts;
+use chains::{Call, CallState, End, Gate, Next, Run, Spent, check, next, prompt, replies, text};
+use store::{
+    ChainRun, EntryKind, GateRow, GroupCall, NewCall, NewEntry, NewGate, NewRunOfChain, RunEnd, User,
+};
+
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::limits::RUNS_LISTED;
+use crate::rights::Action;
+use crate::service::Groups;
+use crate::views;
+
+/// What is on record of a run.
+pub(crate) struct Known {
+    pub(crate) draft: ChainDraft,
+    pub(crate) calls: Vec<GroupCall>,
+    pub(crate) gates: Vec<GateRow>,
+    of_calls: Vec<Call>,
+    of_gates: Vec<Gate>,
+    now_ms: i64,
+}
+
+impl Known {
+    async fn read(inner: &Inner, run: &ChainRun) -> Result<Self> {
+        let (calls, gates) = (inner.store.calls_of_run(run.id).await?, inner.store.gates(run.id).await?);
+        let draft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
+        let (of_calls, of_gates) = (calls.iter().map(of_call).collect(), gates.iter().map(of_gate).collect());
+        Ok(Self { draft, calls, gates, of_calls, of_gates, now_ms: inner.store.now_ms() })
+    }
+
+    /// The same for crate `chains`.
+    pub(crate) fn run(&self, run: &ChainRun) -> Run<'_> {
+        let (tokens, cost_micro_usd) = self.spent();
+        let seconds = u64::try_from((self.now_ms - run.created_at_ms) / 1000).unwrap_or(0);
+        Run {
+            steps: &self.draft.steps,
+            budget: self.draft.budget.unwrap_or_default(),
+            spent: Spent { tokens, cost_micro_usd, seconds },
+            calls: &self.of_calls,
+            gates: &self.of_gates,
+        }
+    }
+
+    /// The tokens that its steps used, and their cost.
+    pub(crate) fn spent(&self) -> (i64, i64) {
+        self.calls.iter().map(views::spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+}
+
+fn of_call(call: &GroupCall) -> Call {
+    Call {
+        step: call.step.and_then(|step| usize::try_from(step).ok()).unwrap_or(usize::MAX),
+        attempt: call.attempt.and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0),
+        state: match call.state {
+            store::CallState::Queued | store::CallState::Waiting | store::CallState::Running => {
+                CallState::Open
+            }
+            store::CallState::Done => CallState::Done,
+            store::CallState::Failed => CallState::Failed,
+            store::CallState::Stopped => CallState::Stopped,
+        },
+        output: call.output.clone(),
+    }
+}
+
+fn of_gate(gate: &GateRow) -> Gate {
+    Gate {
+        step: usize::try_from(gate.step).unwrap_or(usize::MAX),
+        attempt: u32::try_from(gate.attempt).unwrap_or(0),
+        kind: GateKind::from(gate.kind.as_str()),
+        reply: gate.reply.as_deref().map(GateReply::from),
+        text: gate.text.clone(),
+    }
+}
+
+fn unreadable() -> Error {
+    Error::refused(
+        "failed",
+        "this version of the server cannot read the chain; update the server, or define the chain again",
+    )
+}
+
+impl Groups {
+    /// The chains of a group, by name.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a group that the user is not in.
+    pub async fn chains(&self, user: &User, group: i64) -> Result<Vec<ChainView>> {
+        self.0.group_for(user, group, Action::Read).await?;
+        Ok(self.0.store.group_chains(group).await?.iter().map(views::chain).collect())
+    }
+
+    /// Adds a chain, or changes the one with this name; runs that have begun keep the old steps.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that names the step at fault.
+    pub async fn put_chain(&self, user: &User, group: i64, name: &str, put: ChainPut) -> Result<ChainView> {
+        self.0.group_for(user, group, Action::ChangeChains).await?;
+        store::Name::parse(name)?;
+        let chain = match (put.chain, put.text) {
+            (Some(chain), None) => chain,
+            (None, Some(written)) => text::read(&written)?,
+            _ => return Err(Error::invalid("give the chain's steps, or the chain as text")),
+        };
+        check(&chain)?;
+        for (number, step) in (1..).zip(&chain.steps) {
+            if let Err(Error::Refused { text, .. }) = self.0.agent_named(group, &step.agent).await {
+                return Err(Error::invalid(format!("step {number}: {text}")));
+            }
+        }
+        let document_json = serde_json::to_string(&chain).expect("texts and numbers are always JSON");
+        self.0.store.put_chain(group, name, &document_json).await?;
+        self.0.audit(user, "group.chain", &format!("{group}: {name}")).await;
+        self.0.changed(group).await;
+        Ok(views::chain(&self.0.store.group_chain(group, name).await?))
+    }
+
+    /// Removes a chain; its runs go on.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none of this name.
+    pub async fn remove_chain(&self, user: &User, group: i64, name: &str) -> Result<()> {
+        self.0.group_for(user, group, Action::ChangeChains).await?;
+        if !self.0.store.remove_chain(group, name).await? {
+            return Err(Error::refused("not_found", format!("there is no chain {name:?} in this group")));
+        }
+        self.0.audit(user, "group.chain.remove", &format!("{group}: {name}")).await;
+        self.0.changed(group).await;
+        Ok(())
+    }
+
+    /// Begins a run of a chain. The user has to be allowed to ask each of its agents. A repeated send id begins no second run.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that names the step at fault.
+    pub async fn begin_run(
+        &self,
+        user: &User,
+        group: i64,
+        name: &str,
+        start: ChainStart,
+    ) -> Result<ChainRunView> {
+        self.0.group_for(user, group, Action::RunChain).await?;
+        if start.request.trim().is_empty() || start.request.len() > REQUEST_MAX_BYTES {
+            return Err(Error::invalid(format!(
+                "say what the chain is to work on, in at most {REQUEST_MAX_BYTES} bytes"
+            )));
+        }
+        let chain = self.0.store.group_chain(group, name).await?;
+        let draft: ChainDraft = serde_json::from_str(&chain.document_json).map_err(|_| unreadable())?;
+        for (number, step) in (1..).zip(&draft.steps) {
+            let agent = self.0.agent_named(group, &step.agent).await;
+            let checked = match agent {
+                Ok(agent) => self.0.mode_for(&agent, user.id).await.map(|_| ()),
+                Err(error) => Err(error),
+            };
+            if let Err(Error::Refused { kind, text }) = checked {
+                return Err(Error::refused(kind, format!("step {number}: {text}")));
+            }
+            checked?;
+        }
+        let new = NewRunOfChain {
+            group,
+            chain: name,
+            document_json: &chain.document_json,
+            request: &start.request,
+            user: user.id,
+            user_name: &user.name,
+            send_id: start.send_id.as_deref(),
+        };
+        let run = self.0.store.begin_run(new).await?;
+        self.0.audit(user, "group.run", &format!("{group}: {name}")).await;
+        self.0.changed(group).await;
+        self.run(user, group, run).await
+    }
+
+    /// The runs of a group, the newest first, older than `before`; 20 at most.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a group that the user is not in.
+    pub async fn runs(&self, user: &User, group: i64, before: Option<i64>) -> Result<Vec<ChainRunView>> {
+        self.0.group_for(user, group, Action::Read).await?;
+        let mut shown = Vec::new();
+        for run in self.0.store.group_runs(group, before, RUNS_LISTED).await? {
+            shown.push(views::run(&run, &Known::read(&self.0, &run).await?));
+        }
+        Ok(shown)
+    }
+
+    /// A run, with its steps and its open gate.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a group that the user is not in, and a run that is not the group's.
+    pub async fn run(&self, user: &User, group: i64, run: i64) -> Result<ChainRunView> {
+        self.0.group_for(user, group, Action::Read).await?;
+        let run = self.0.store.group_run(group, run).await?;
+        Ok(views::run(&run, &Known::read(&self.0, &run).await?))
+    }
+
+    /// Stops a run.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for readers; [`Error::Store`] for a run that is not the group's.
+    pub async fn stop_run(&self, user: &User, group: i64, run: i64) -> Result<ChainRunView> {
+        self.0.group_for(user, group, Action::RunChain).await?;
+        let known = self.0.store.group_run(group, run).await?;
+        if self.0.end_run(&known, RunEnd::Stopped, &format!("{} stopped it.", user.name)).await? {
+            self.0.audit(user, "group.run.stop", &format!("{group}: {run}")).await;
+        }
+        self.0.changed(group).await;
+        self.run(user, group, run).await
+    }
+
+    /// Answers a gate: the first answer counts.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for an answer that it does not take, and if somebody answered it before.
+    pub async fn answer_gate(
+        &self,
+        user: &User,
+        group: i64,
+        gate: i64,
+        answer: GateAnswer,
+    ) -> Result<ChainRunView> {
+        self.0.group_for(user, group, Action::AnswerGate).await?;
+        let row = self.0.store.gate(group, gate).await?;
+        let text = answer.text.unwrap_or_default();
+        let takes =
+            replies(&GateKind::from(row.kind.as_str()), u32::try_from(row.attempt).unwrap_or(u32::MAX));
+        if !takes.contains(&answer.reply) {
+            let takes: Vec<_> = takes.iter().map(GateReply::as_str).collect();
+            return Err(Error::invalid(format!("this gate takes {}", takes.join(", "))));
+        }
+        if answer.reply == GateReply::Edit && text.trim().is_empty() {
+            return Err(Error::invalid("the edited text is empty; write what goes to the next step"));
+        }
+        let is_first =
+            self.0.store.answer_gate(group, gate, answer.reply.as_str(), &text, &user.name).await?;
+        if !is_first {
+            let by = self.0.store.gate(group, gate).await?.answered_by;
+            let why =
+                by.map_or_else(|| "its run has ended".to_owned(), |by| format!("{by} answered it before"));
+            return Err(Error::refused("conflict", format!("the answer was not taken: {why}")));
+        }
+        self.0.audit(user, "group.gate", &format!("{group}: {} of run {}", answer.reply, row.run_id)).await;
+        self.0.changed(group).await;
+        self.run(user, group, row.run_id).await
+    }
+}
+
+impl Inner {
+    /// Does what a run does next; returns true if that was something.
+    pub(crate) async fn advance(&self, run: &ChainRun) -> Result<bool> {
+        let known = match Known::read(self, run).await {
+            Ok(known) => known,
+            Err(Error::Refused { text, .. }) => return self.end_run(run, RunEnd::Stopped, &text).await,
+            Err(error) => return Err(error),
+        };
+        match next(&known.run(run)) {
+            Next::Wait => Ok(false),
+            Next::End(End::Done) => self.end_run(run, RunEnd::Done, "").await,
+            Next::End(End::Stopped) => self.end_run(run, RunEnd::Stopped, "").await,
+            Next::Ask { step, attempt, kind } => {
+                let question = question(&known, step, &kind);
+                let (step, attempt) = (i64::try_from(step).unwrap_or(i64::MAX), i64::from(attempt));
+                let gate = NewGate { step, attempt, kind: kind.as_str(), question: &question };
+                self.store.open_gate(run, gate).await?;
+                Ok(true)
+            }
+            Next::Call { step, attempt, before, redo } => {
+                let Some(user) = run.user else {
+                    return self.end_run(run, RunEnd::Stopped, "The person who began it was removed.").await;
+                };
+                let Some(definition) = known.draft.steps.get(step) else { return Ok(false) };
+                let agent = match self.agent_named(run.group_id, &definition.agent).await {
+                    Ok(agent) => agent,
+                    Err(Error::Refused { text, .. }) => {
+                        return self.end_run(run, RunEnd::Stopped, &text).await;
+                    }
+                    Err(error) => return Err(error),
+                };
+                let redo = redo.as_ref().map(|(wish, attempt)| (wish.as_str(), attempt.as_str()));
+                let parts = Parts {
+                    steps: &known.draft.steps,
+                    step,
+                    request: &run.request,
+                    before: &before,
+                    files: &[],
+                    redo,
+                };
+                let seconds = definition.limit_seconds.unwrap_or(LIMIT_SECONDS);
+                let call = NewCall {
+                    group: run.group_id,
+                    agent: agent.id,
+                    user,
+                    user_name: &run.begun_by,
+                    request: &prompt::write(&parts),
+                    step: Some((run.id, i64::try_from(step).unwrap_or(i64::MAX), i64::from(attempt))),
+                    limit_ms: i64::try_from(seconds.saturating_mul(1000)).ok(),
+                };
+                self.store.call_for_step(run, call).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Ends a run, and says so in the log. Returns true if this ended it.
+    pub(crate) async fn end_run(&self, run: &ChainRun, end: RunEnd, why: &str) -> Result<bool> {
+        if !self.store.end_chain_run(run.group_id, run.id, end).await? {
+            return Ok(false);
+        }
+        let how = match end {
+            RunEnd::Done => "is done",
+            RunEnd::Stopped => "was stopped",
+        };
+        let text = format!("The chain {} {how}. {why}", run.chain);
+        let entry = NewEntry {
+            group: run.group_id,
+            kind: EntryKind::Server,
+            author: "",
+            user: None,
+            text: text.trim_end(),
+            asks_json: "[]",
+            send_id: None,
+        };
+        self.store.post_entry(entry, &[]).await?;
+        Ok(true)
+    }
+}
+
+/// What a gate asks.
+fn question(known: &Known, step: usize, kind: &GateKind) -> String {
+    let number = step + 1;
+    let agent = known.draft.steps.get(step).map_or("", |step| step.agent.as_str());
+    let newest =
+        known.calls.iter().rfind(|call| call.step.and_then(|of| usize::try_from(of).ok()) == Some(step));
+    match kind {
+        GateKind::Review => {
+            format!("Step {number} of @{agent} is done. Does its output go to the next step?")
+        }
+        GateKind::Failure => {
+            let why = newest.map_or("", |call| call.reason.as_str());
+            format!("Step {number} of @{agent} failed: {why}. Try again, write its output yourself, or stop?")
+        }
+        _ => {
+            let (tokens, cost) = known.spent();
+            format!(
+                "The budget is used up before step {number} of @{agent}: {tokens} tokens, ${}.{:02}. May the run use the budget once more?",
+                cost / 1_000_000,
+                cost % 1_000_000 / 10_000
+            )
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Groups, their people, agents and grants.
+
+use std::sync::Arc;
+
+use agent::approval::Mode;
+use agent::hooks::{Hook, HookedTurn, Place, Words};
+use api::group::{GroupAgentPut, GroupGrantPut, GroupLead, GroupPersonPut, GroupView};
+use api::words::{Approval, GrantMode, GroupAccess};
+use chats::ChatService;
+use execs::{route_request, sandbox_user};
+use futures_util::future::BoxFuture;
+use sandbox::SandboxRouter;
+use store::{Access, AgentDraft, Group, Store, User, UserId};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::mentions::unfit;
+use crate::persona::Persona;
+use crate::rights::{Action, check};
+
+/// The groups of all users. Cheap to clone; every clone is the same.
+#[derive(Clone)]
+pub struct Groups(pub(crate) Arc<Inner>);
+
+impl Groups {
+    /// Groups whose agents work in these chats. `tell` tells a user's clients that something in a group changed. Nothing is worked on
+    /// before [`Groups::start`].
+    pub fn new(
+        chats: &ChatService,
+        store: &Store,
+        router: &SandboxRouter,
+        tell: impl Fn(UserId, i64) + Send + Sync + 'static,
+    ) -> Self {
+        chats.prompt().put(Persona(store.clone()));
+        Self(Arc::new(Inner {
+            store: store.clone(),
+            chats: chats.clone(),
+            router: router.clone(),
+            tell: Arc::new(tell),
+            wake: Notify::new(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// Stops working on calls. Open ones stay on record, and go on with the next server.
+    pub async fn shutdown(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+
+    /// The groups that a user is in, the one that changed last first.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn list(&self, user: &User) -> Result<Vec<GroupView>> {
+        let mut views = Vec::new();
+        for group in self.0.store.groups(user.id).await? {
+            views.push(self.0.view(user, &group).await?);
+        }
+        Ok(views)
+    }
+
+    /// A group.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for one that the user is not in.
+    pub async fn show(&self, user: &User, group: i64) -> Result<GroupView> {
+        let group = self.0.group_for(user, group, Action::Read).await?;
+        self.0.view(user, &group).await
+    }
+
+    /// Makes a group that the user owns.
+    ///
+    /// # Errors
+    /// [`Error::Store`] that says what to change.
+    pub async fn create(&self, user: &User, title: &str) -> Result<GroupView> {
+        let group = self.0.store.create_group(user.id, title.trim()).await?;
+        self.0.audit(user, "group.create", &group.to_string()).await;
+        self.0.changed(group).await;
+        self.show(user, group).await
+    }
+
+    /// Gives a group a title.
+    ///
+    /// # Errors
+    /// [`Error`] that says what to change.
+    pub async fn rename(&self, user: &User, group: i64, title: &str) -> Result<GroupView> {
+        self.0.group_for(user, group, Action::Rename).await?;
+        self.0.store.rename_group(group, title.trim()).await?;
+        self.0.changed(group).await;
+        self.show(user, group).await
+    }
+
+    /// Deletes a group with its log and chains, and stops what its agents do. Their chats stay with their owners.
+    ///
+    /// # Errors
+    /// [`Error`] if the user is not in it, or is no owner.
+    pub async fn delete(&self, user: &User, group: i64) -> Result<()> {
+        self.0.group_for(user, group, Action::Delete).await?;
+        let users = self.0.store.users_of_group(group).await?;
+        for call in self.0.store.group_calls(group, 0).await? {
+            self.0.store.unwant_call(group, call.id).await?;
+            self.0.cancel_turn(&call).await?;
+        }
+        self.0.store.delete_group(group).await?;
+        self.0.audit(user, "group.delete", &group.to_string()).await;
+        users.into_iter().for_each(|user| (self.0.tell)(user, group));
+        Ok(())
+    }
+
+    /// Adds a person, or changes what they may do. An editor adds and changes members and readers; an owner, everyone.
+    ///
+    /// # Errors
+    /// [`Error`] that says what to change.
+    pub async fn put_person(
+        &self,
+        user: &User,
+        group: i64,
+        name: &str,
+        put: GroupPersonPut,
+    ) -> Result<GroupView> {
+        let mine = self.0.group_for(user, group, Action::Read).await?;
+        let access = access(&put.access)?;
+        let person = self.0.user_named(name).await?;
+        let had = self.access_of(group, person.id).await?;
+        check(mine.access, managing(had.unwrap_or(Access::Reader).max(access)))?;
+        self.0.store.put_group_person(group, person.id, access).await?;
+        let target = format!("{group}: {name} ({})", access.as_str());
+        self.0.audit(user, "group.person", &target).await;
+        self.0.changed(group).await;
+        self.show(user, group).await
+    }
+
+    /// Removes a person with their agents and grants; everyone may remove themselves.
+    ///
+    /// # Errors
+    /// [`Error`] that says why not.
+    pub async fn remove_person(&self, user: &User, group: i64, name: &str) -> Result<()> {
+        let mine = self.0.group_for(user, group, Action::Read).await?;
+        let person = self.0.user_named(name).await?;
+        let had = self.access_of(group, person.id).await?;
+        let had = had.ok_or_else(|| Error::refused("not_found", format!("{name} is not in this group")))?;
+        check(mine.access, if person.id == user.id { Action::Leave } else { managing(had) })?;
+        self.0.store.remove_group_person(group, person.id).await?;
+        self.0.audit(user, "group.person.remove", &format!("{group}: {name}")).await;
+        (self.0.tell)(person.id, group);
+        self.0.changed(group).await;
+        Ok(())
+    }
+
+    /// Adds an agent on a machine of the user's, or changes the one that they have under this handle.
+    ///
+    /// # Errors
+    /// [`Error`] that says what to change.
+    pub async fn put_agent(
+        &self,
+        user: &User,
+        group: i64,
+        handle: &str,
+        put: GroupAgentPut,
+    ) -> Result<GroupView> {
+        self.0.group_for(user, group, Action::AddAgent).await?;
+        let handle = handle.trim_start_matches('@');
+        if let Some(why) = unfit(handle) {
+            return Err(Error::invalid(why));
+        }
+        let approval = match put.approval.unwrap_or(Approval::Ask) {
+            Approval::Unknown(word) => {
+                return Err(Error::invalid(format!(
+                    "{word:?} is no approval mode; use plan, ask, auto-edit or full"
+                )));
+            }
+            known => known,
+        };
+        let request = route_request(&self.0.store, user.id, Some(&put.runner)).await?;
+        if put.runner.is_empty() || !request.is_known() {
+            return Err(Error::refused(
+                "not_found",
+                format!("you have no runner named {}; `sandbridge runner list` shows yours", put.runner),
+            ));
+        }
+        let draft = AgentDraft {
+            handle,
+            runner: &put.runner,
+            approval: approval.as_str(),
+            model: put.model.as_deref().filter(|model| !model.is_empty()),
+            persona: put.persona.trim(),
+        };
+        self.0.store.put_group_agent(group, user.id, draft).await?;
+        let target = format!("{group}: @{handle} on {}", put.runner);
+        self.0.audit(user, "group.agent", &target).await;
+        self.0.changed(group).await;
+        self.show(user, group).await
+    }
+
+    /// Removes an agent; what it does is stopped.
+    ///
+    /// # Errors
+    /// [`Error`] if there is none, or it is another's and the user is no editor.
+    pub async fn remove_agent(&self, user: &User, group: i64, handle: &str) -> Result<()> {
+        let mine = self.0.group_for(user, group, Action::Read).await?;
+        let agent = self.0.agent_named(group, handle).await?;
+        let is_own = agent.owner == user.id;
+        check(mine.access, if is_own { Action::RemoveOwnAgent } else { Action::RemoveAgent })?;
+        self.0.store.remove_group_agent(group, agent.id).await?;
+        self.0.audit(user, "group.agent.remove", &format!("{group}: @{}", agent.handle)).await;
+        self.0.changed(group).await;
+        Ok(())
+    }
+
+    /// Lets another person of the group ask one of the user's agents.
+    ///
+    /// # Errors
+    /// [`Error`] if the agent is not the user's, or the person is not in the group.
+    pub async fn put_grant(
+        &self,
+        user: &User,
+        group: i64,
+        handle: &str,
+        name: &str,
+        put: GroupGrantPut,
+    ) -> Result<GroupView> {
+        let agent = self.own_agent(user, group, handle).await?;
+        let mode = match put.mode {
+            GrantMode::Ask => store::GrantMode::Ask,
+            GrantMode::Own => store::GrantMode::Own,
+            GrantMode::Unknown(word) => {
+                return Err(Error::invalid(format!("{word:?} is no mode of a grant; use ask or own")));
+            }
+        };
+        let person = self.0.user_named(name).await?;
+        if person.id == user.id {
+            return Err(Error::invalid("the agent is yours: you may ask it without a grant"));
+        }
+        if !self.0.store.put_grant(group, agent.id, person.id, mode).await? {
+            return Err(Error::refused("not_found", format!("{name} is not in this group; add them first")));
+        }
+        let target = format!("{group}: @{} to {name} ({})", agent.handle, mode.as_str());
+        self.0.audit(user, "group.grant", &target).await;
+        self.0.changed(group).await;
+        self.show(user, group).await
+    }
+
+    /// Takes a grant back; what the person asked of the agent is stopped.
+    ///
+    /// # Errors
+    /// [`Error`] if the agent is not the user's, or there is no grant.
+    pub async fn remove_grant(&self, user: &User, group: i64, handle: &str, name: &str) -> Result<()> {
+        let agent = self.own_agent(user, group, handle).await?;
+        let person = self.0.user_named(name).await?;
+        if !self.0.store.remove_grant(group, agent.id, person.id).await? {
+            return Err(Error::refused("not_found", format!("{name} has no grant for @{}", agent.handle)));
+        }
+        self.0.audit(user, "group.grant.remove", &format!("{group}: @{} to {name}", agent.handle)).await;
+        self.0.changed(group).await;
+        Ok(())
+    }
+
+    /// Chooses the agent that answers where nobody is mentioned.
+    ///
+    /// # Errors
+    /// [`Error`] if there is no such agent, or the user is no editor.
+    pub async fn set_lead(&self, user: &User, group: i64, lead: GroupLead) -> Result<GroupView> {
+        self.0.group_for(user, group, Action::SetLead).await?;
+        let agent = match lead.agent.as_deref().filter(|handle| !handle.is_empty()) {
+            Some(handle) => Some(self.0.agent_named(group, handle).await?.id),
+            None => None,
+        };
+        self.0.store.set_lead(group, agent).await?;
+        self.0.changed(group).await;
+        self.show(user, group).await
+    }
+
+    async fn own_agent(&self, user: &User, group: i64, handle: &str) -> Result<store::GroupAgent> {
+        self.0.group_for(user, group, Action::Grant).await?;
+        let agent = self.0.agent_named(group, handle).await?;
+        if agent.owner == user.id {
+            return Ok(agent);
+        }
+        let why =
+            format!("@{} works on a machine of {}: only they grant its use", agent.handle, agent.owner_name);
+        Err(Error::refused("forbidden", why))
+    }
+
+    async fn access_of(&self, group: i64, user: UserId) -> Result<Option<Access>> {
+        match self.0.store.group(user, group).await {
+            Ok(Group { access, .. }) => Ok(Some(access)),
+            Err(store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Wakes the worker when a turn has ended, since a call may wait for it.
+impl Hook for Groups {
+    fn at<'a>(&'a self, _turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
+        if matches!(place, Place::TurnEnds { .. }) {
+            self.0.wake.notify_one();
+        }
+        Box::pin(async { Words::default() })
+    }
+}
+
+impl Inner {
+    /// How an agent works for a person: its approval mode, or why the person may not ask it.
+    pub(crate) async fn mode_for(&self, agent: &store::GroupAgent, user: UserId) -> Result<String> {
+        if agent.owner == user {
+            return Ok(agent.approval.clone());
+        }
+        match self.store.grant(agent.id, user).await? {
+            Some(store::GrantMode::Own) => Ok(agent.approval.clone()),
+            // The stricter of both.
+            Some(store::GrantMode::Ask) if agent.approval == Mode::Plan.as_str() => {
+                Ok(agent.approval.clone())
+            }
+            Some(store::GrantMode::Ask) => Ok(Mode::Ask.as_str().to_owned()),
+            None => Err(Error::refused(
+                "forbidden",
+                format!(
+                    "@{} works on a machine of {}, who has not let you ask it; ask them for a grant",
+                    agent.handle, agent.owner_name
+                ),
+            )),
+        }
+    }
+
+    /// True if an agent's place can be used now.
+    pub(crate) async fn is_online(&self, agent: &store::GroupAgent) -> Result<bool> {
+        let Some(owner) = self.store.user_by_id(agent.owner).await? else { return Ok(false) };
+        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
+        Ok(self.router.check(&sandbox_user(&owner), &request).is_ok())
+    }
+}
+
+fn access(word: &GroupAccess) -> Result<Access> {
+    match word {
+        GroupAccess::Owner => Ok(Access::Owner),
+        GroupAccess::Editor => Ok(Access::Editor),
+        GroupAccess::Member => Ok(Access::Member),
+        GroupAccess::Reader => Ok(Access::Reader),
+        GroupAccess::Unknown(word) => {
+            Err(Error::invalid(format!("{word:?} is no access; use owner, editor, member or reader")))
+        }
+    }
+}
+
+/// What it is to add, change or remove a person who has, had or gets this access.
+fn managing(access: Access) -> Action {
+    if access >= Access::Editor { Action::ManageEditors } else { Action::ManagePeople }
+}

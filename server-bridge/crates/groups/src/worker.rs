@@ -1,0 +1,106 @@
+//! The task that carries out calls and runs of chains.
+//!
+//! Everything is found in the database, so that nothing depends on who was told what: a wake-up that is lost costs 5 s.
+
+use std::collections::BTreeSet;
+
+use sandbox::RunnerEvent;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::sleep;
+
+use crate::calls::Progress;
+use crate::error::Result;
+use crate::house::Inner;
+use crate::limits::{LONGEST_SLEEP, RETRY_PAUSE};
+use crate::service::Groups;
+
+impl Groups {
+    /// Begins to work on calls and runs, until [`Groups::shutdown`].
+    pub fn start(&self) {
+        let this = self.clone();
+        self.0.tasks.spawn(async move { this.watch_runners().await });
+        let this = self.clone();
+        self.0.tasks.spawn(async move {
+            let inner = &this.0;
+            loop {
+                let pause = match inner.beat().await {
+                    Ok(()) => LONGEST_SLEEP,
+                    Err(error) => {
+                        tracing::error!(%error, "groups could not be worked on; they are tried again");
+                        RETRY_PAUSE
+                    }
+                };
+                tokio::select! {
+                    () = inner.stop.cancelled() => return,
+                    () = inner.wake.notified() => {}
+                    () = sleep(pause) => {}
+                }
+            }
+        });
+    }
+
+    /// Wakes the worker when a runner connects, since a call may wait for it; its people see it come and go.
+    async fn watch_runners(&self) {
+        let mut events = self.0.router.subscribe();
+        loop {
+            let event = tokio::select! {
+                () = self.0.stop.cancelled() => return,
+                event = events.recv() => event,
+            };
+            match event {
+                Ok(RunnerEvent::Online { .. }) | Err(RecvError::Lagged(_)) => self.0.wake.notify_one(),
+                Ok(_) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Does all that can be done now.
+    async fn beat(&self) -> Result<()> {
+        loop {
+            let (mut changed, mut goes_on) = (BTreeSet::new(), false);
+            for call in
+                self.store.unwanted_calls().await?.into_iter().chain(self.store.calls_at_work().await?)
+            {
+                if self.stop.is_cancelled() {
+                    return Ok(());
+                }
+                // An error of one call must not hold up the others.
+                match self.work_on_call(&call).await {
+                    Ok(Progress::None) => {}
+                    Ok(progress) => {
+                        changed.insert(call.group_id);
+                        // Another call of its agent, or its run, goes on.
+                        goes_on |= progress == Progress::Ended;
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, call = call.id, "a call could not be worked on; it is tried again")
+                    }
+                }
+            }
+            for run in self.store.open_runs().await? {
+                if self.stop.is_cancelled() {
+                    return Ok(());
+                }
+                match self.advance(&run).await {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        changed.insert(run.group_id);
+                        goes_on = true;
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, run = run.id, "a run of a chain could not go on; it is tried again")
+                    }
+                }
+            }
+            for group in changed {
+                self.tell_all(group).await;
+            }
+            if !goes_on {
+                return Ok(());
+            }
+        }
+    }
+}

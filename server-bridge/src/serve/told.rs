@@ -1,0 +1,47 @@
+//! What the hub's listeners are told: the events of chats, and changes of groups.
+
+use std::sync::Arc;
+
+use api::event::Event;
+use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
+use groups::Groups;
+use sandbox::SandboxRouter;
+use store::Store;
+
+use crate::web::hub::Hub;
+
+/// Passes the events of chats to the listeners of the hub. Never waits.
+pub(super) fn chats(hub: Arc<Hub>) -> Subscriber {
+    Arc::new(move |user, event| {
+        let event = match event.clone() {
+            ChatEvent::Message(message) => Event::Message { message: Box::new(message_view(message)) },
+            ChatEvent::Output { chat, message, channel, text, at } => Event::Output {
+                chat_id: chat.to_string(),
+                message_id: message.0,
+                channel: channel.as_str().into(),
+                text,
+                at,
+            },
+            ChatEvent::Said { chat, message, part, text, at } => Event::Output {
+                chat_id: chat.to_string(),
+                message_id: message.0,
+                channel: part.as_str().into(),
+                text,
+                at,
+            },
+            ChatEvent::Chat(chat) => Event::Chat { chat: chat_view(chat) },
+            ChatEvent::Removed(chat) => Event::ChatRemoved { id: chat.to_string() },
+            ChatEvent::ActiveRunner(active_runner) => Event::Settings { active_runner },
+            ChatEvent::ServerSettings(settings) => Event::ServerSettings { settings },
+        };
+        hub.publish(user, &event);
+    })
+}
+
+/// Groups whose changes are passed to the listeners of their people.
+pub(super) fn groups(chats: &ChatService, store: &Store, router: &SandboxRouter, hub: &Arc<Hub>) -> Groups {
+    let hub = Arc::clone(hub);
+    let groups = Groups::new(chats, store, router, move |user, id| hub.publish(user, &Event::Group { id }));
+    chats.hooks().put(groups.clone());
+    groups
+}

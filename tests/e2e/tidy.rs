@@ -79,6 +79,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "execs",
             "extensions",
             "extract",
+            "groups",
             "home",
             "knowledge",
             "llm",

@@ -4,87 +4,16 @@ use api::chain::{ChainDraft, ChainPut, ChainRunView, ChainStart, ChainView, Gate
 use api::words::{GateKind, GateReply};
 use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
 use chains::prompt::Parts;
-use chains::{Call, CallState, End, Gate, Next, Run, Spent, check, next, prompt, replies, text};
-use store::{
-    ChainRun, EntryKind, GateRow, GroupCall, NewCall, NewEntry, NewGate, NewRunOfChain, RunEnd, User,
-};
+use chains::{End, Next, check, next, prompt, replies, text};
+use store::{ChainRun, EntryKind, NewCall, NewEntry, NewGate, NewRunOfChain, RunEnd, User};
 
 use crate::error::{Error, Result};
 use crate::house::Inner;
+use crate::known::{Known, unreadable};
 use crate::limits::RUNS_LISTED;
 use crate::rights::Action;
 use crate::service::Groups;
 use crate::views;
-
-/// What is on record of a run.
-pub(crate) struct Known {
-    pub(crate) draft: ChainDraft,
-    pub(crate) calls: Vec<GroupCall>,
-    pub(crate) gates: Vec<GateRow>,
-    of_calls: Vec<Call>,
-    of_gates: Vec<Gate>,
-    now_ms: i64,
-}
-
-impl Known {
-    async fn read(inner: &Inner, run: &ChainRun) -> Result<Self> {
-        let (calls, gates) = (inner.store.calls_of_run(run.id).await?, inner.store.gates(run.id).await?);
-        let draft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
-        let (of_calls, of_gates) = (calls.iter().map(of_call).collect(), gates.iter().map(of_gate).collect());
-        Ok(Self { draft, calls, gates, of_calls, of_gates, now_ms: inner.store.now_ms() })
-    }
-
-    /// The same for crate `chains`.
-    pub(crate) fn run(&self, run: &ChainRun) -> Run<'_> {
-        let (tokens, cost_micro_usd) = self.spent();
-        let seconds = u64::try_from((self.now_ms - run.created_at_ms) / 1000).unwrap_or(0);
-        Run {
-            steps: &self.draft.steps,
-            budget: self.draft.budget.unwrap_or_default(),
-            spent: Spent { tokens, cost_micro_usd, seconds },
-            calls: &self.of_calls,
-            gates: &self.of_gates,
-        }
-    }
-
-    /// The tokens that its steps used, and their cost.
-    pub(crate) fn spent(&self) -> (i64, i64) {
-        self.calls.iter().map(views::spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    }
-}
-
-fn of_call(call: &GroupCall) -> Call {
-    Call {
-        step: call.step.and_then(|step| usize::try_from(step).ok()).unwrap_or(usize::MAX),
-        attempt: call.attempt.and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0),
-        state: match call.state {
-            store::CallState::Queued | store::CallState::Waiting | store::CallState::Running => {
-                CallState::Open
-            }
-            store::CallState::Done => CallState::Done,
-            store::CallState::Failed => CallState::Failed,
-            store::CallState::Stopped => CallState::Stopped,
-        },
-        output: call.output.clone(),
-    }
-}
-
-fn of_gate(gate: &GateRow) -> Gate {
-    Gate {
-        step: usize::try_from(gate.step).unwrap_or(usize::MAX),
-        attempt: u32::try_from(gate.attempt).unwrap_or(0),
-        kind: GateKind::from(gate.kind.as_str()),
-        reply: gate.reply.as_deref().map(GateReply::from),
-        text: gate.text.clone(),
-    }
-}
-
-fn unreadable() -> Error {
-    Error::refused(
-        "failed",
-        "this version of the server cannot read the chain; update the server, or define the chain again",
-    )
-}
 
 impl Groups {
     /// The chains of a group, by name.

@@ -8,7 +8,7 @@ use store::{ChainRun, GateRow, Group, GroupChain, User};
 use crate::calls::chat_of;
 use crate::error::Result;
 use crate::house::Inner;
-use crate::runs::Known;
+use crate::known::{Known, spent};
 
 impl Inner {
     /// A group, as one of its people sees it.
@@ -83,15 +83,6 @@ pub(crate) fn call(call: &store::GroupCall) -> GroupCall {
         cost_micro_usd,
         created_at: call.created_at_ms,
         ended_at: call.ended_at_ms,
-    }
-}
-
-/// What a call used: once it has ended what was recorded then, before that what its turn used so far.
-pub(crate) fn spent(call: &store::GroupCall) -> (i64, i64) {
-    if call.state.has_ended() {
-        (call.tokens, call.cost_micros)
-    } else {
-        (call.turn_tokens, call.turn_cost_micros)
     }
 }
 

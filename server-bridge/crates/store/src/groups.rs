@@ -2,7 +2,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `members` | people, agents, grants |
+//! | `members` | people and agents |
+//! | `grants` | who may ask an agent that is not their own |
 //! | `entries` | the log, and the calls that an entry makes |
 //! | `calls` | calls of agents, from asking to the answer |
 //! | `chains` | chains, their runs and gates |
@@ -10,6 +11,7 @@
 mod calls;
 mod chains;
 mod entries;
+mod grants;
 mod members;
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,8 @@ use crate::{Store, UserId};
 pub use calls::{CallEnd, CallState, GroupCall, NewCall};
 pub use chains::{ChainRun, GateRow, GroupChain, NewGate, NewRunOfChain, RunEnd};
 pub use entries::{EntryKind, GroupEntry, NewEntry};
-pub use members::{Access, AgentDraft, GrantMode, GroupAgent, GroupGrant, GroupPerson};
+pub use grants::{GrantMode, GroupGrant};
+pub use members::{Access, AgentDraft, GroupAgent, GroupPerson};
 
 /// A group, as one of its people sees it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]

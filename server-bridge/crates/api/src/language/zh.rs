@@ -7,13 +7,14 @@ mod groups;
 mod http_tools;
 mod knowledge;
 mod mcp;
+mod messages;
 mod settings;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 10] = [
+pub(super) const TABLES: [&[Row]; 11] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -24,6 +25,7 @@ pub(super) const TABLES: [&[Row]; 10] = [
     channels::TABLE,
     groups::TABLE,
     knowledge::TABLE,
+    messages::TABLE,
 ];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
@@ -166,35 +168,6 @@ const TABLE: &[Row] = &[
         "your container is being committed or imported already; try again when that has ended",
         "你的容器正在提交或导入；请待其完成后重试",
     ),
-    // Messages and attachments.
-    ("the message {}", "消息{0}"),
-    ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
-    (
-        "is for a sub-agent, and only the agent that called it can write to it; send it in that agent's chat",
-        "属于子智能体的会话，只有调用它的智能体能与它对话；请在那个智能体的会话中发送",
-    ),
-    ("the title is empty; give one", "标题为空；请输入标题"),
-    (
-        "{} messages are already waiting for an answer in this chat; send this one again when one is answered",
-        "此会话已有 {0} 条消息在等待回答；请在其中一条得到回答后重新发送",
-    ),
-    (
-        "{} messages are already waiting for an answer in this chat. This one is not answered: send it again later.",
-        "此会话已有 {0} 条消息在等待回答。这一条不会得到回答：请在其中一条得到回答后重新发送。",
-    ),
-    ("a message has at most {} attachments", "一条消息最多 {0} 个附件"),
-    ("an attachment has at most {} MiB; upload it as a file instead", "附件最大 {0} MiB；请改为上传文件"),
-    (
-        "a command takes no attachments; send them with a message of their own, and the command separately",
-        "命令不能带附件；请将附件单独作为一条消息发送",
-    ),
-    ("the upload broke off ({}); attach the file again", "上传中断（{0}）；请重新添加附件"),
-    ("this question no longer waits for an answer", "这个问题已不再等待回答"),
-    (
-        "this was answered already ({}, from {}); the first answer counts",
-        "已有回答（{0*}，来自{1*}）；以首次回答为准",
-    ),
-    ("an answer has at most {} bytes; shorten it", "回答最多 {0} 字节；请缩短"),
     // The slash commands, as /help lists them.
     ("run a shell command in this chat's sandbox", "在此会话的沙箱中运行 Shell 命令"),
     ("a message that begins with a slash", "以斜杠开头的消息"),

@@ -1,0 +1,119 @@
+//! Who may ask an agent that is not their own.
+
+use sqlx::FromRow;
+
+use super::members::touch;
+use crate::error::Result;
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+/// How an agent works for a person who is not its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum GrantMode {
+    /// Its owner is asked before each change.
+    Ask,
+    /// In its own approval mode.
+    Own,
+}
+
+impl GrantMode {
+    /// Its name in the database and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Own => "own",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(GrantMode);
+
+/// A grant.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct GroupGrant {
+    /// The agent.
+    pub agent_id: i64,
+    /// Who may ask it.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// Their name.
+    pub name: String,
+    /// How it works for them.
+    pub mode: GrantMode,
+}
+
+impl Store {
+    /// The grants of a group's agents.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn group_grants(&self, group: i64) -> Result<Vec<GroupGrant>> {
+        Ok(query_as(
+            "SELECT g.agent_id, g.user_id, u.name, g.mode FROM group_grants g JOIN group_agents a ON a.id = g.agent_id
+             JOIN users u ON u.id = g.user_id WHERE a.group_id = $1 AND a.removed_at_ms IS NULL ORDER BY g.agent_id, u.name",
+        )
+        .bind(group)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
+    /// Lets a person of the group ask an agent. Returns false if they are not in the group.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn put_grant(&self, group: i64, agent: i64, user: UserId, mode: GrantMode) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        let put = query(
+            "INSERT INTO group_grants (agent_id, user_id, mode, created_at_ms)
+             SELECT a.id, p.user_id, $4, $5 FROM group_agents a JOIN group_people p ON p.group_id = a.group_id
+             WHERE a.id = $2 AND a.group_id = $1 AND p.user_id = $3
+             ON CONFLICT (agent_id, user_id) DO UPDATE SET mode = excluded.mode",
+        )
+        .bind(group)
+        .bind(agent)
+        .bind(user)
+        .bind(mode)
+        .bind(self.now_ms())
+        .execute(&mut transaction)
+        .await?;
+        touch(&mut transaction, group, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(put.rows_affected() == 1)
+    }
+
+    /// Takes a grant back; what the person asked of the agent is stopped. Returns true if there was one.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn remove_grant(&self, group: i64, agent: i64, user: UserId) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        let gone = query("DELETE FROM group_grants WHERE agent_id = $1 AND user_id = $2")
+            .bind(agent)
+            .bind(user)
+            .execute(&mut transaction)
+            .await?;
+        if gone.rows_affected() == 1 {
+            query("UPDATE group_calls SET is_unwanted = TRUE WHERE agent_id = $1 AND asked_by_id = $2 AND ended_at_ms IS NULL")
+                .bind(agent)
+                .bind(user)
+                .execute(&mut transaction)
+                .await?;
+            touch(&mut transaction, group, self.now_ms()).await?;
+        }
+        transaction.commit().await?;
+        Ok(gone.rows_affected() == 1)
+    }
+
+    /// The grant of a person for an agent, as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn grant(&self, agent: i64, user: UserId) -> Result<Option<GrantMode>> {
+        Ok(query_scalar("SELECT mode FROM group_grants WHERE agent_id = $1 AND user_id = $2")
+            .bind(agent)
+            .bind(user)
+            .fetch_optional(self.database.latest())
+            .await?)
+    }
+}

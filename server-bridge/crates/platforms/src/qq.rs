@@ -96,7 +96,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "token_address",
             label: "Address of tokens",
-            help: "Another one only behind a proxy.",
+            help: "Leave it as it is, unless requests to the API go through a proxy of yours.",
             is_secret: false,
             default: Some("https://bots.qq.com/app/getAppAccessToken"),
         },

@@ -6,13 +6,14 @@ mod extensions;
 mod http_tools;
 mod knowledge;
 mod mcp;
+mod messengers;
 mod settings;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 9] = [
+pub(super) const TABLES: [&[Row]; 10] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -21,6 +22,7 @@ pub(super) const TABLES: [&[Row]; 9] = [
     http_tools::TABLE,
     automations::TABLE,
     channels::TABLE,
+    messengers::TABLE,
     knowledge::TABLE,
 ];
 

@@ -56,9 +56,9 @@ async fn messages_to_one_owners_accounts_leave_room_for_those_of_others() {
         own.texts("own").iter().any(|text| text.contains("and I?")).then_some(())
     })
     .await;
-    if world.messenger.fetching().0 == AT_ONCE_PER_OWNER {
-        assert!(!world.messenger.texts(last).iter().any(|text| text.contains("me too")));
-    }
+    let is_answered = world.messenger.texts(last).iter().any(|text| text.contains("me too"));
+    // On a slow machine a file may have taken too long by now, which frees a seat.
+    assert!(!is_answered || world.messenger.fetching().0 < AT_ONCE_PER_OWNER);
     world.messenger.holds_files(false);
     world.reads(last, "echo: me too").await;
 }
@@ -80,6 +80,8 @@ async fn four_messages_with_files_are_in_memory_at_once() {
         .await;
     own.writes("own", "own", with_picture("mine"));
     until("it was taken", async || own.is_delivered().then_some(())).await;
+    let is_fetched = own.fetching().1 > 0;
+    assert!(!is_fetched || world.messenger.fetching().0 < FILES_AT_ONCE);
     world.messenger.holds_files(false);
     own.holds_files(false);
     until("it is answered", async || own.texts("own").iter().any(|text| text.contains("mine")).then_some(()))

@@ -19,7 +19,7 @@ fn attempts() -> usize {
 async fn presses_codes_and_messages_of_others_do_nothing() {
     /// A conversation takes 200 waiting messages of a person.
     const PEOPLE: usize = 50;
-    let world = World::new(dangerous("never".to_owned()), Messenger::new()).await;
+    let world = World::new(dangerous("counted".to_owned()), Messenger::new()).await;
     world.chats.tools().put(Typed::<Danger>::new(()));
     world.link(&world.ada, "ann").await;
     world.messenger.says("ann", "ann", "do it");
@@ -62,7 +62,7 @@ async fn presses_codes_and_messages_of_others_do_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_of_people_holds_for_presses_too() {
-    let world = World::new(dangerous("later".to_owned()), Messenger::new()).await;
+    let world = World::new(dangerous("counted".to_owned()), Messenger::new()).await;
     world.chats.tools().put(Typed::<Danger>::new(()));
     world.link(&world.ada, "ann").await;
     world.messenger.says("ann", "ann", "do it");

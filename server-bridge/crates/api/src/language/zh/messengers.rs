@@ -98,8 +98,6 @@ pub(super) const TABLE: &[Row] = &[
     ("the access token has characters that no token has", "访问令牌含有令牌中不会出现的字符"),
     ("the homeserver refuses the token: {}", "主服务器拒绝此令牌：{0*}"),
     // Feishu and Lark.
-    ("App ID", "App ID"),
-    ("App Secret", "App Secret"),
     (
         "Create a custom app in the developer console, enable the bot, subscribe to im.message.receive_v1 and card.action.trigger over the persistent connection, and copy the App ID from Credentials.",
         "在开发者后台创建企业自建应用，启用机器人能力，以长连接方式订阅 im.message.receive_v1 和 card.action.trigger，并从“凭证与基础信息”复制 App ID。",
@@ -130,8 +128,8 @@ pub(super) const TABLE: &[Row] = &[
         "Leave it as it is, unless requests to the API go through a proxy of yours.",
         "保持不变即可，除非你通过自己的代理访问 API。",
     ),
-    ("delivery must be websocket or webhook", "接收方式必须为 websocket 或 webhook"),
-    ("markdown must be no or yes", "Markdown 与按钮必须为 no 或 yes"),
+    ("the delivery must be websocket or webhook", "接收方式必须为 websocket 或 webhook"),
+    ("Markdown and buttons must be no or yes", "Markdown 与按钮必须为 no 或 yes"),
     // OneBot.
     (
         "Enable a WebSocket server in NapCat's network settings, with messages as arrays, and enter its address: ws://host:3001. Leave it empty if NapCat connects to this server.",
@@ -178,7 +176,6 @@ pub(super) const TABLE: &[Row] = &[
     ),
     // All of them.
     ("{} is missing", "缺少：{0*}"),
-    ("no reason given ({})", "未说明原因（{0}）"),
     ("status {}", "状态码 {0}"),
     ("no answer came", "没有收到应答"),
     ("it takes too long", "耗时过长"),

@@ -135,3 +135,31 @@ fn a_picture_from_telegram_is_stored_and_markup_buttons_and_refusals_are_its_own
     let seen = reads(&telegram, "echo: look at this");
     assert!(text(&seen).contains("[attached: .sandbridge/attachments/"), "{seen:?}");
 }
+
+#[test]
+fn a_turn_may_ask_more_often_than_qq_lets_a_message_be_replied_to() {
+    /// QQ takes five replies to a message.
+    const QUESTIONS: usize = 6;
+    let script = |asked: &tests::Asked| match asked.results().len() {
+        QUESTIONS => Reply::Say("all done".to_owned()),
+        number => Reply::Call(vec![("Shell", json!({"command": format!("echo {number} >> made.txt")}))]),
+    };
+    let (world, qq) = (World::with(script, OPEN), Qqs::start(true));
+    add(&world, &qq);
+    link(&world, &qq, 0);
+    qq.say(0, "make them");
+    let mut answered = Vec::new();
+    for number in 0..QUESTIONS {
+        let ask = eventually(&format!("question {number} comes"), PATIENCE, || {
+            let is_new = |said: &messenger::Said| !said.labels.is_empty() && !answered.contains(&said.at);
+            qq.said().into_iter().find(is_new)
+        });
+        answered.push(ask.at);
+        qq.press(0, &ask, "Allow");
+    }
+    eventually("the answer comes", PATIENCE, || {
+        qq.said().iter().any(|said| said.text.contains("all done")).then_some(())
+    });
+    assert_eq!(std::fs::read_to_string(world.path("made.txt")).unwrap(), "0\n1\n2\n3\n4\n5\n");
+    assert_eq!(qq.refused(), Vec::<String>::new());
+}

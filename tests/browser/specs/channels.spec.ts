@@ -77,11 +77,11 @@ const test = base.extend<{ telegram: Telegram }>({
 test.use({ serverOptions: ["--fetch-allow", "127.0.0.1"] });
 
 const region = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
-const card = (page: Page, name: string) => region(page, "Channels").getByRole("listitem").filter({ has: page.getByRole("heading", { name }) });
+const card = (page: Page, name: string) => region(page, "All channels").getByRole("listitem").filter({ has: page.getByRole("heading", { name }) });
 
 test("an account is made with the steps shown, tested, linked by a code, unlinked and removed", async ({ page, telegram }) => {
   await page.goto("/#/settings/channels");
-  await expect(region(page, "Channels")).toContainText("There are no channels.");
+  await expect(region(page, "All channels")).toContainText("There are no channels.");
   const making = page.getByRole("form", { name: "Make a channel" });
   // Each messenger has its own steps.
   await making.getByLabel("Messenger").selectOption("DingTalk");
@@ -114,7 +114,7 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   await expect(changing.getByLabel("Bot token")).toHaveValue("");
   await changing.getByRole("button", { name: "Save" }).click();
   await expect(phone).toContainText("Connected as @sand_bot", { timeout: 20_000 });
-  await phone.getByRole("button", { name: "Get a code that links you with phone" }).click();
+  await phone.getByRole("button", { name: "Link yourself with phone" }).click();
   const shown = phone.getByRole("group", { name: "Code for phone" });
   await expect(shown).toContainText("Never write it into a group.");
   const code = (await shown.getByTestId("link-code").textContent()) ?? "";
@@ -132,7 +132,7 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   await expect.poll(() => telegram.said.join("\n")).toContain("only people who are linked");
   await phone.getByRole("button", { name: "Remove phone" }).click();
   await phone.getByRole("button", { name: "Remove", exact: true }).click();
-  await expect(region(page, "Channels")).toContainText("There are no channels.");
+  await expect(region(page, "All channels")).toContainText("There are no channels.");
 });
 
 test("the steps are shown in Chinese to who reads the page in Chinese", async ({ page }) => {

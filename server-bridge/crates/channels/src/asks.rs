@@ -397,6 +397,11 @@ impl Inner {
         if !self.store.use_presses(ask.outbox_id).await? {
             return Ok(NO_LONGER.to_owned());
         }
+        if live.platform.caps().replies_max.is_some() {
+            // The message that began the turn takes no more replies at some point; the one that answers takes new ones.
+            let (conversation, to) = (&event.conversation.id, event.reply.to_string());
+            self.store.renew_answers(&live.account, conversation, (user.id, asking), &to).await?;
+        }
         let answered = self.chats.answer(user, &chat, asking, reply, Surface(&live.account.kind)).await;
         let text = match answered {
             Ok(()) => label.to_owned(),

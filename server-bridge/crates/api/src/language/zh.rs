@@ -69,10 +69,6 @@ const TABLE: &[Row] = &[
         "the first account already exists; log in, or ask an administrator for an account",
         "首个账户已创建；请登录，或向管理员申请账户",
     ),
-    (
-        "an API key may not do this, and {} is one; log in and do it yourself",
-        "API 密钥（{0}）无权执行此操作；请登录后自行操作",
-    ),
     ("the request's body did not arrive in time", "请求内容未在规定时间内送达"),
     (
         "the request comes from a page of another site; open Sandbridge itself and try again",

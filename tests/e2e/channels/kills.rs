@@ -11,8 +11,8 @@ use super::{PATIENCE, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// How many messages are sent between two kills at most; in that time the connections end four times.
-const PER_KILL: usize = 200;
+/// How many messages are sent between two kills at most; in that time the connections end twice.
+const PER_KILL: usize = 100;
 /// After so many looks at what was answered the messenger delivers again what it has no acknowledgement of.
 const LOOKS_PER_DELIVERY: usize = 20;
 
@@ -64,7 +64,7 @@ fn killed(messenger: &dyn Messenger) {
     let count = messages();
     let kills = count.div_ceil(PER_KILL).max(2);
     // Three short connections in a row are followed by a pause of a minute.
-    let cuts_every = if count > PER_KILL { PER_KILL / 4 } else { count / kills };
+    let cuts_every = if count > PER_KILL { PER_KILL / 2 } else { count / kills };
     // The slowest messenger takes a message of a conversation each 3 s.
     let people = (count / 25).clamp(4, 64);
     let mut world = World::with(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())), OPEN);

@@ -64,6 +64,7 @@ specs! {
     settings,
     hooks,
     automations,
+    channels,
     knowledge,
     memory,
     http_tools,

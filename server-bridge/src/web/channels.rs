@@ -15,6 +15,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::language::Wanted;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -34,8 +35,18 @@ pub(in crate::web) fn routes() -> Routes {
 
 /// The messengers, the accounts that the caller may link with, and the links.
 #[utoipa::path(get, path = "/api/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
-pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<ChannelList>, ApiError> {
-    Ok(Json(state.channels.list(&caller.user).await?))
+pub async fn list(
+    State(state): State<AppState>,
+    caller: Caller,
+    wanted: Wanted,
+) -> Result<Json<ChannelList>, ApiError> {
+    let mut found = state.channels.list(&caller.user).await?;
+    for setup in found.kinds.iter_mut().flat_map(|kind| &mut kind.setup) {
+        translate(&wanted, &mut setup.label);
+        translate(&wanted, &mut setup.help);
+    }
+    found.channels.iter_mut().for_each(|channel| translate_view(&wanted, channel));
+    Ok(Json(found))
 }
 
 /// Make an account of the caller's own, or change the one with this name, and connect it. Secrets cannot be read again. Needs a session.
@@ -44,10 +55,13 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
 pub async fn put(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(name): Path<String>,
     extract::Json(put): extract::Json<ChannelPut>,
 ) -> Result<Json<ChannelView>, ApiError> {
-    Ok(Json(state.channels.put(&caller.user, &name, put).await?))
+    let mut saved = state.channels.put(&caller.user, &name, put).await?;
+    translate_view(&wanted, &mut saved);
+    Ok(Json(saved))
 }
 
 /// Remove an account of the caller's own, with its links; the chats stay. Needs a session.
@@ -68,9 +82,12 @@ pub async fn remove(
 pub async fn test(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(name): Path<String>,
 ) -> Result<Json<ChannelTested>, ApiError> {
-    Ok(Json(state.channels.test(&caller.user, &name).await?))
+    let mut tested = state.channels.test(&caller.user, &name).await?;
+    translate(&wanted, &mut tested.error);
+    Ok(Json(tested))
 }
 
 /// Get a code that links the person who sends it to the account with the caller: for 10 minutes, once. An earlier code ends. Needs a
@@ -124,4 +141,14 @@ pub async fn deliver(
     let answer = state.channels.deliver(id, &headers, &body).await?;
     state.refused_deliveries.refund(&address_key);
     Ok(Json(answer))
+}
+
+/// Translates a text, which is kept in English, into the language of the request.
+fn translate(wanted: &Wanted, text: &mut String) {
+    *text = wanted.0.translated(text).into_owned();
+}
+
+fn translate_view(wanted: &Wanted, channel: &mut ChannelView) {
+    translate(wanted, &mut channel.last_error);
+    translate(wanted, &mut channel.gap);
 }

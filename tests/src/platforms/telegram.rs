@@ -66,6 +66,8 @@ struct State {
     /// The number of the poll that is served; an older one is terminated.
     poll: u64,
     has_webhook: bool,
+    /// Where updates are delivered to, and the secret that they carry.
+    webhook: Option<(String, String)>,
     is_revoked: bool,
     delivered: usize,
     messages: Vec<Message>,
@@ -189,6 +191,34 @@ impl Telegram {
     /// Another program has set a webhook.
     pub fn set_webhook(&self) {
         self.inner.state().has_webhook = true;
+    }
+
+    /// The address for deliveries, and their secret.
+    pub fn webhook(&self) -> Option<(String, String)> {
+        self.inner.state().webhook.clone()
+    }
+
+    /// Delivers what is not confirmed, in its order, until a delivery fails: the updates that were taken. Telegram tries again by itself;
+    /// here the test does.
+    pub fn deliver(&self) -> Vec<Value> {
+        let mut taken = Vec::new();
+        let Some((url, secret)) = self.webhook() else { return taken };
+        loop {
+            let Some(update) = self.inner.state().queue.front().cloned() else { return taken };
+            if Self::post(&url, &secret, &update) != Some(200) {
+                return taken;
+            }
+            self.inner.state().queue.pop_front();
+            taken.push(update);
+        }
+    }
+
+    /// Posts an update to an address with a secret: the status of the answer, if one comes.
+    pub fn post(url: &str, secret: &str, update: &Value) -> Option<u16> {
+        let request = ureq::post(url).config().http_status_as_error(false).build();
+        let request = request.header("content-type", "application/json");
+        let request = request.header("x-telegram-bot-api-secret-token", secret);
+        request.send(update.to_string()).ok().map(|answer| answer.status().as_u16())
     }
 
     /// A chat that the bot cannot write to, with what the API says then.

@@ -16,7 +16,7 @@ use api::document::{AgentDocument, ToolData};
 use api::language::Language;
 use api::words::ToolStatus;
 use chats::{ChatEvent, Surface};
-use platforms::event::{Message, Press as Pressed};
+use platforms::event::{Event, Message, Press as Pressed};
 use platforms::{Button, Styled};
 use sha2::{Digest as _, Sha256};
 use store::{ChannelAnswer, MessageId, MessageRole, NewPress, OpenAsk, Press, User, UserId, hex};
@@ -141,7 +141,7 @@ impl Inner {
         for ask in self.store.open_asks(OPEN_ASKS).await? {
             let text = "This question no longer waits for an answer.";
             if self.store.use_presses(ask.outbox_id).await? {
-                self.show_outcome(&ask, text).await?;
+                self.show_outcome(&ask, text, None).await?;
             }
         }
         Ok(())
@@ -243,26 +243,31 @@ impl Inner {
                 ToolStatus::Denied => "This was denied: elsewhere, or because nobody answered in time.",
                 _ => "This question no longer waits for an answer.",
             };
-            self.show_outcome(&ask, text).await?;
+            self.show_outcome(&ask, text, None).await?;
         }
         Ok(())
     }
 
-    /// Shows what became of a question: in its message, or as a message of its own where messages cannot be changed.
-    async fn show_outcome(&self, ask: &OpenAsk, outcome: &str) -> Result<()> {
+    /// Shows what became of a question: in its message, or as a message of its own where messages cannot be changed. That one replies to
+    /// `answer`, or to what the question replied to: some messengers take replies only.
+    async fn show_outcome(&self, ask: &OpenAsk, outcome: &str, answer: Option<&Event>) -> Result<()> {
         let Some(live) = self.usable(ask.account_id) else { return Ok(()) };
         let language = ask.user.map_or(Language::English, |user| self.chats.language(user));
         let outcome = language.translated(outcome).into_owned();
         let is_edit = live.platform.caps().edits;
-        let before = self.store.outgoing(ask.outbox_id).await?;
-        let before = before.and_then(|row| serde_json::from_str(&row.payload_json).ok());
+        let asked = self.store.outgoing(ask.outbox_id).await?;
+        let before = asked.as_ref().and_then(|row| serde_json::from_str(&row.payload_json).ok());
         let text = match before {
             Some(Payload::Message { text, .. }) if is_edit => format!("{text}\n\n→ {outcome}"),
             _ => outcome,
         };
         let rendered = live.platform.render(&Styled::plain(&text), &[]);
         let payloads = rendered.into_iter().take(1).map(message).collect();
-        let target = Target::unasked(&ask.conversation, ask.is_group, ask.user);
+        let mut target = Target::unasked(&ask.conversation, ask.is_group, ask.user);
+        let reply = answer.map(|event| event.reply.to_string()).or(asked.map(|row| row.reply_json));
+        if let Some(reply) = reply.filter(|_| !is_edit) {
+            target.reply_json = reply;
+        }
         let mut rows = target.rows(ask.account_id, &format!("outcome/{}", ask.outbox_id), payloads);
         for row in &mut rows {
             row.edit_of = is_edit.then_some(ask.outbox_id);
@@ -310,7 +315,7 @@ impl Inner {
         }
         let Ok(reply) = serde_json::from_str(&press.reply_json) else { return Ok(NO_LONGER.to_owned()) };
         let label = press.label.clone();
-        self.take(live, user, &asked(press, event.conversation.is_group), reply, &label).await
+        self.take(incoming, user, &asked(press, event.conversation.is_group), reply, &label).await
     }
 
     /// The answer to an open question that a message is: a number where there are no buttons, or words for a question that wants them.
@@ -364,7 +369,7 @@ impl Inner {
         reply: Reply,
         label: &str,
     ) -> Result<Handled> {
-        let text = self.take(incoming.live, user, open, reply, label).await?;
+        let text = self.take(incoming, user, open, reply, label).await?;
         // The outcome is shown by itself; what has none is said.
         let is_shown = text == label;
         Ok(match is_shown {
@@ -376,12 +381,13 @@ impl Inner {
     /// Takes the answer to a question, once; returns its label, or why it has no effect.
     async fn take(
         &self,
-        live: &Live,
+        incoming: &Incoming<'_>,
         user: &User,
         ask: &OpenAsk,
         reply: Reply,
         label: &str,
     ) -> Result<String> {
+        let Incoming { live, event, .. } = incoming;
         let Some(asking) = ask.ask else { return Ok(NO_LONGER.to_owned()) };
         let chat = match self.store.message(user.id, asking).await {
             Ok(shown) => shown.chat,
@@ -391,13 +397,18 @@ impl Inner {
         if !self.store.use_presses(ask.outbox_id).await? {
             return Ok(NO_LONGER.to_owned());
         }
+        if live.platform.caps().replies_max.is_some() {
+            // The message that began the turn takes no more replies at some point; the one that answers takes new ones.
+            let (conversation, to) = (&event.conversation.id, event.reply.to_string());
+            self.store.renew_answers(&live.account, conversation, (user.id, asking), &to).await?;
+        }
         let answered = self.chats.answer(user, &chat, asking, reply, Surface(&live.account.kind)).await;
         let text = match answered {
             Ok(()) => label.to_owned(),
             Err(chats::Error::Store(error)) if !error.is_callers() => return Err(error.into()),
             Err(error) => error.message(),
         };
-        self.show_outcome(ask, &text).await?;
+        self.show_outcome(ask, &text, Some(event)).await?;
         Ok(text)
     }
 }

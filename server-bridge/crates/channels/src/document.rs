@@ -79,7 +79,8 @@ pub(crate) fn sorted(
 }
 
 /// The values that say where an account's secrets are sent.
-const ADDRESSES: [&str; 7] = ["api", "domain", "server", "address", "token_address", "upload_address", "url"];
+const ADDRESSES: [&str; 8] =
+    ["api", "deliveries", "domain", "server", "address", "token_address", "upload_address", "url"];
 /// The value that says where this server listens.
 const LISTEN: &str = "listen";
 

@@ -10,7 +10,7 @@ use crate::answers::{Target, parts};
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
-use crate::limits::{FILE_TIMEOUT, MEDIA_MAX, MEDIA_MAX_BYTES, MEDIA_TIMEOUT};
+use crate::limits::{FILE_TIMEOUT, MEDIA_MAX, MEDIA_MAX_BYTES};
 
 impl Inner {
     /// Stores the files of a message; returns their paths, and a sentence for each that could not be stored.
@@ -23,7 +23,7 @@ impl Inner {
         let (mut paths, mut failures) = (Vec::new(), Vec::new());
         // One file of a message is in memory at a time.
         let Ok(_place) = self.files_in.acquire().await else { return (paths, failures) };
-        let deadline = Instant::now() + MEDIA_TIMEOUT;
+        let deadline = Instant::now() + self.around.media_timeout;
         for one in media.iter().take(MEDIA_MAX) {
             let name = match (one.name.trim(), one.kind) {
                 ("", MediaKind::Image) => "picture",

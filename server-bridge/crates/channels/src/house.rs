@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use api::words::ChannelState;
 use chats::{ChatService, Subscription};
@@ -17,7 +18,7 @@ use crate::changes::Changes;
 use crate::document::{Document, kind, platform};
 use crate::error::Result;
 use crate::lanes::Lanes;
-use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, FILES_AT_ONCE};
+use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, FILES_AT_ONCE, MEDIA_TIMEOUT};
 
 /// What channels need of the server beside its chats.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct Surroundings {
     pub reach: Reach,
     /// The server's address for browsers, without a slash at its end, if it is known.
     pub public_url: Option<String>,
+    /// How long storing all files of one message may take.
+    pub media_timeout: Duration,
 }
 
 pub(crate) struct Inner {
@@ -59,7 +62,12 @@ pub(crate) struct Inner {
 impl Surroundings {
     /// All messengers that this version knows. Platforms reach the open internet, and these hosts at any address.
     pub fn new(reachable: &[String], public_url: Option<String>) -> Self {
-        Self { kinds: platforms::KINDS, reach: Reach::public(reachable), public_url }
+        Self {
+            kinds: platforms::KINDS,
+            reach: Reach::public(reachable),
+            public_url,
+            media_timeout: MEDIA_TIMEOUT,
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod asks;
 mod delivery;
+mod limits;
 mod messenger;
 mod people;
+mod strangers;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +25,9 @@ use messenger::{KINDS, Messenger};
 
 /// The deadline for everything here.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long the files of one message may take.
+const MEDIA_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Waits until something holds.
 async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
@@ -88,6 +93,7 @@ impl World {
             kinds: KINDS,
             reach: Reach::Anywhere,
             public_url: Some("https://sandbridge.example".to_owned()),
+            media_timeout: MEDIA_TIMEOUT,
         };
         let channels = Channels::new(&chats, store, around);
         chats.hooks().put(channels.clone());

@@ -86,3 +86,23 @@ pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
         created_at: link.created_at_ms,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use api::language::Language;
+
+    #[test]
+    fn what_an_account_needs_is_told_in_chinese_too() {
+        let is_name = |label: &str| {
+            ["App ID", "AppID", "App Secret", "AppSecret", "Client ID", "Client Secret"].contains(&label)
+        };
+        for kind in platforms::KINDS {
+            for setup in kind.setup {
+                let chinese = Language::Chinese.translated(setup.help);
+                assert_ne!(chinese, setup.help, "{}", kind.name);
+                let chinese = Language::Chinese.translated(setup.label);
+                assert!(is_name(setup.label) || chinese != setup.label, "{}: {}", kind.name, setup.label);
+            }
+        }
+    }
+}

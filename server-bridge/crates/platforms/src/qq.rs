@@ -96,7 +96,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "token_address",
             label: "Address of tokens",
-            help: "Another one only behind a proxy.",
+            help: "Leave it as it is, unless requests to the API go through a proxy of yours.",
             is_secret: false,
             default: Some("https://bots.qq.com/app/getAppAccessToken"),
         },
@@ -123,14 +123,19 @@ impl Qq {
         let (app_id, secret) = (value("app_id")?, value("secret")?);
         let http = Http::new(reach, &[&secret])?;
         let (base, token_url) = (http.base(&value("address")?)?, http.base(&value("token_address")?)?);
-        let choice = |key: &str, no: &str, yes: &str| match value(key)?.as_str() {
+        let choice = |key: &str, no: &str, yes: &str, else_say: &str| match value(key)?.as_str() {
             text if text == no => Ok(false),
             text if text == yes => Ok(true),
-            _ => Err(format!("{key} must be {no} or {yes}")),
+            _ => Err(else_say.to_owned()),
         };
         Ok(Self {
-            by_webhook: choice("delivery", "websocket", "webhook")?,
-            has_markdown: choice("markdown", "no", "yes")?,
+            by_webhook: choice(
+                "delivery",
+                "websocket",
+                "webhook",
+                "the delivery must be websocket or webhook",
+            )?,
+            has_markdown: choice("markdown", "no", "yes", "Markdown and buttons must be no or yes")?,
             api: Api::new(http, base, token_url, app_id, secret),
             gateway: Gateway::default(),
             silence: SILENCE_TIMEOUT,

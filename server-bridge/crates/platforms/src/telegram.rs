@@ -1,4 +1,4 @@
-//! Telegram: the Bot API over long polls.
+//! Telegram: the Bot API over long polls, or with deliveries by webhook.
 //!
 //! ```text
 //!   getUpdates(offset) ─▶ updates ─▶ Inbox::take ─▶ getUpdates(offset = max + 1): forgotten by Telegram
@@ -8,6 +8,7 @@
 
 mod render;
 mod updates;
+mod webhook;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -56,6 +57,9 @@ const PER_GROUP: Limit = Limit { count: 20, window: Duration::from_secs(62) };
 /// 30 a second in all.
 const PER_BOT: Limit = Limit { count: 28, window: Duration::from_secs(1) };
 
+/// The kinds of updates that are of use.
+const UPDATES_WANTED: [&str; 4] = ["message", "edited_message", "callback_query", "my_chat_member"];
+
 const SETUP: &[Setup] = &[
     Setup {
         key: "token",
@@ -70,6 +74,13 @@ const SETUP: &[Setup] = &[
         help: "Leave it unless you run a Bot API server of your own.",
         is_secret: false,
         default: Some("https://api.telegram.org"),
+    },
+    Setup {
+        key: "deliveries",
+        label: "Address for deliveries",
+        help: "Leave it empty, and the server asks Telegram for messages. If Telegram is to deliver them: save the account once, and enter the address for deliveries that it shows then, with the token again. Telegram needs an https address that it can reach.",
+        is_secret: false,
+        default: Some(""),
     },
 ];
 
@@ -90,7 +101,11 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     }
     let http = Http::new(reach, &[&token])?;
     let api = http.base(&setting(SETUP, values, "api")?)?;
-    Ok(Arc::new(Telegram { http, api, token, us: Mutex::default(), pace: Pace::default() }))
+    let deliveries = webhook::address(&http, &setting(SETUP, values, "deliveries")?)?;
+    let delivery_secret = webhook::secret(&token);
+    http.learn(&delivery_secret);
+    let (us, pace) = (Mutex::default(), Pace::default());
+    Ok(Arc::new(Telegram { http, api, token, deliveries, delivery_secret, us, pace }))
 }
 
 /// One bot.
@@ -98,6 +113,10 @@ struct Telegram {
     http: Http,
     api: String,
     token: String,
+    /// The address to which Telegram delivers; without one, it is polled.
+    deliveries: Option<String>,
+    /// What deliveries carry.
+    delivery_secret: String,
     /// Who the bot is, as soon as Telegram said it.
     us: Mutex<Option<Arc<Us>>>,
     pace: Pace,
@@ -146,6 +165,11 @@ impl Telegram {
         Ok(us)
     }
 
+    /// Who the bot is, if Telegram said it already.
+    fn known_us(&self) -> Option<Arc<Us>> {
+        self.us.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Sends to a conversation, and once more to the id that a group has become.
     async fn send_to(
         &self,
@@ -179,10 +203,19 @@ impl Telegram {
         loop {
             let asked = json!({
                 "offset": offset, "timeout": POLL_S, "limit": UPDATES_MAX,
-                "allowed_updates": ["message", "edited_message", "callback_query", "my_chat_member"],
+                "allowed_updates": UPDATES_WANTED,
             });
             let updates = match self.call("getUpdates", Body::Json(asked), POLL_PATIENCE).await {
                 Ok(updates) => updates,
+                Err(Failure::Message(why)) if why.contains("webhook") => {
+                    return match self.ends_own_deliveries().await {
+                        Ok(true) => {
+                            End::Lost("deliveries were ended; Telegram is polled from now on".to_owned())
+                        }
+                        Ok(false) => self.ended(Failure::Message(why)),
+                        Err(failure) => self.ended(failure),
+                    };
+                }
                 Err(failure) => return self.ended(failure),
             };
             inbox.alive();
@@ -245,7 +278,10 @@ impl Platform for Telegram {
                     Err(failure) => return self.ended(failure),
                 };
                 inbox.connected(&us.shown());
-                self.poll(inbox, &us).await
+                match &self.deliveries {
+                    Some(address) => self.receive(address, inbox, stop).await,
+                    None => self.poll(inbox, &us).await,
+                }
             };
             tokio::select! {
                 end = work => end,
@@ -365,6 +401,15 @@ impl Platform for Telegram {
             }
             self.http.fetch(&format!("{}/file/bot{}/{path}", self.api, self.token), &[], max_bytes).await
         })
+    }
+
+    fn delivered<'a>(
+        &'a self,
+        headers: &'a [(String, String)],
+        body: &'a [u8],
+        inbox: &'a dyn Inbox,
+    ) -> BoxFuture<'a, Result<Value, Failure>> {
+        Box::pin(self.take_delivery(headers, body, inbox))
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "address",
             label: "Address",
-            help: "Another one for a private deployment; the admin console shows it.",
+            help: "Leave it as it is, except for a private deployment: its admin console shows the address.",
             is_secret: false,
             default: Some("wss://openws.work.weixin.qq.com"),
         },

@@ -113,8 +113,31 @@ impl Inner {
         match method {
             "getMe" => done(&me()),
             "deleteWebhook" => {
-                self.state().has_webhook = false;
+                let mut state = self.state();
+                (state.has_webhook, state.webhook) = (false, None);
                 done(&json!(true))
+            }
+            "setWebhook" => {
+                let text = |key: &str| parameters[key].as_str().unwrap_or_default().to_owned();
+                let (url, secret) = (text("url"), text("secret_token"));
+                let is_secret = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+                if secret.len() > 256 || !secret.chars().all(is_secret) {
+                    return bad("secret token contains unallowed characters");
+                }
+                // Telegram itself takes https only; a Bot API server of one's own takes this too.
+                if !url.starts_with("http") {
+                    return bad("bad webhook: An HTTPS URL must be provided for webhook");
+                }
+                let mut state = self.state();
+                (state.has_webhook, state.webhook) = (true, Some((url, secret)));
+                done(&json!(true))
+            }
+            "getWebhookInfo" => {
+                let state = self.state();
+                let url = state.webhook.as_ref().map_or("", |(url, _)| url.as_str());
+                done(
+                    &json!({"url": url, "has_custom_certificate": false, "pending_update_count": state.queue.len()}),
+                )
             }
             "getUpdates" => self.poll(&parameters),
             "sendMessage" | "sendPhoto" | "sendDocument" => self.send(method, parameters, file),

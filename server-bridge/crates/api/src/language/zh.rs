@@ -8,13 +8,14 @@ mod http_tools;
 mod knowledge;
 mod mcp;
 mod messages;
+mod messengers;
 mod settings;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 11] = [
+pub(super) const TABLES: [&[Row]; 12] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -24,6 +25,7 @@ pub(super) const TABLES: [&[Row]; 11] = [
     automations::TABLE,
     channels::TABLE,
     groups::TABLE,
+    messengers::TABLE,
     knowledge::TABLE,
     messages::TABLE,
 ];
@@ -70,10 +72,6 @@ const TABLE: &[Row] = &[
     (
         "the first account already exists; log in, or ask an administrator for an account",
         "首个账户已创建；请登录，或向管理员申请账户",
-    ),
-    (
-        "an API key may not do this, and {} is one; log in and do it yourself",
-        "API 密钥（{0}）无权执行此操作；请登录后自行操作",
     ),
     ("the request's body did not arrive in time", "请求内容未在规定时间内送达"),
     (

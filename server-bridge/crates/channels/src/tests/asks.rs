@@ -14,11 +14,11 @@ use super::World;
 use super::messenger::Messenger;
 
 /// How often the tool below ran, by the thing it did.
-static DONE: AtomicUsize = AtomicUsize::new(0);
+pub(super) static DONE: AtomicUsize = AtomicUsize::new(0);
 
 /// A tool that asks.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Danger {
+pub(super) struct Danger {
     what: String,
 }
 
@@ -43,7 +43,7 @@ impl TypedTool for Danger {
     }
 }
 
-fn dangerous(what: String) -> ScriptedModel {
+pub(super) fn dangerous(what: String) -> ScriptedModel {
     ScriptedModel::start(move |asked| match asked.results().last() {
         Some(result) => Reply::Say(format!("result: {result}")),
         None => Reply::Call(vec![("Danger", json!({"what": what}))]),

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -76,6 +77,12 @@ struct State {
     repeats: bool,
     refuses: Option<String>,
     connections: usize,
+    /// Sends nothing.
+    is_away: bool,
+    /// Files do not come.
+    holds_files: bool,
+    /// How many files are waited for, and how many were at most at once.
+    fetching: (usize, usize),
 }
 
 /// The messenger. Clones are the same.
@@ -131,6 +138,21 @@ impl Messenger {
         self.state().faults.extend(faults);
     }
 
+    /// Sends nothing, or sends again.
+    pub(super) fn goes_away(&self, is_away: bool) {
+        self.state().is_away = is_away;
+    }
+
+    /// Has files come no more, or come again.
+    pub(super) fn holds_files(&self, holds: bool) {
+        self.state().holds_files = holds;
+    }
+
+    /// How many files are waited for, and how many were at most at once.
+    pub(super) fn fetching(&self) -> (usize, usize) {
+        self.state().fetching
+    }
+
     pub(super) fn connections(&self) -> usize {
         self.state().connections
     }
@@ -182,6 +204,25 @@ impl Messenger {
     pub(super) fn presses(&self, person: &str, shown: &Shown, token: &str) {
         let press = Press { token: token.to_owned(), message: shown.id.clone(), handle: Value::Null };
         self.happens(person, &shown.to, person != shown.to, What::Press(press));
+    }
+}
+
+/// A file that is waited for.
+struct Fetching<'a>(&'a Messenger);
+
+impl<'a> Fetching<'a> {
+    fn begin(messenger: &'a Messenger) -> Self {
+        let mut state = messenger.state();
+        let (now, most) = state.fetching;
+        state.fetching = (now + 1, most.max(now + 1));
+        drop(state);
+        Self(messenger)
+    }
+}
+
+impl Drop for Fetching<'_> {
+    fn drop(&mut self) {
+        self.0.state().fetching.0 -= 1;
     }
 }
 
@@ -274,6 +315,9 @@ impl Platform for Messenger {
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
             let mut state = self.state();
+            if state.is_away {
+                return Err(Failure::Away("nobody".to_owned()));
+            }
             let fault = state.faults.pop_front();
             match fault {
                 Some(Fault::Away) => return Err(Failure::Away("nobody".to_owned())),
@@ -327,6 +371,12 @@ impl Platform for Messenger {
     }
 
     fn fetch<'a>(&'a self, _media: &'a Media, _max_bytes: u64) -> BoxFuture<'a, Result<Bytes, Failure>> {
-        Box::pin(async { Ok(Bytes::from_static(b"picture")) })
+        Box::pin(async {
+            let _fetching = Fetching::begin(self);
+            while self.state().holds_files {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            Ok(Bytes::from_static(b"picture"))
+        })
     }
 }

@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use super::outbox::NewOutgoing;
 use crate::error::Result;
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
-use crate::{Message, MessageId, Store, UserId};
+use crate::{ChannelAccount, Message, MessageId, Store, UserId};
 
 /// An answer to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +117,25 @@ impl Store {
         .bind(message)
         .fetch_all(self.database.reader())
         .await?)
+    }
+
+    /// Has the answers of a message's turn that go to a conversation reply to a newer event there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn renew_answers(
+        &self,
+        account: &ChannelAccount,
+        conversation: &str,
+        (user, message): (UserId, MessageId),
+        reply_json: &str,
+    ) -> Result<()> {
+        let sql = "UPDATE channel_answers SET reply_json = $1 WHERE account_id = $2 AND conversation = $3 AND user_id = $4
+            AND message_id IN (SELECT t.message_id FROM turns t JOIN messages m ON m.turn_id = t.id WHERE m.id = $5)";
+        let renewing =
+            query(sql).bind(reply_json).bind(account.id).bind(conversation).bind(user).bind(message);
+        renewing.execute(self.database.writer(Scope::User(account.user))).await?;
+        Ok(())
     }
 
     /// True if an answer is waited for that this message shows.

@@ -1,6 +1,6 @@
 /** The words of one section of the settings: they are among those of the settings. */
 export const channels = {
-  title: "Channels",
+  title: "All channels",
   about:
     "A channel is an account on a messenger. Link yourself with one, and what you write there goes to a chat of your own, on your own runner. It answers nobody who is not linked.",
   none: "There are no channels. Make one below.",
@@ -14,7 +14,7 @@ export const channels = {
   counts: "{{waiting}} to be sent, {{failed}} not sent, {{unsure}} perhaps sent twice",
   deliveries: "Address for messengers that deliver by HTTP: {{address}}",
   link: "Link",
-  linkName: "Get a code that links you with {{name}}",
+  linkName: "Link yourself with {{name}}",
   codeName: "Code for {{name}}",
   send: "Send this code to {{to}} in a direct message until {{until}}. Never write it into a group.",
   copyCode: "Copy the code",

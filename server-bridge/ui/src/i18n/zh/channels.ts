@@ -1,7 +1,7 @@
 import type { Room } from "../words";
 
 export const channels: Room<"settings">["channels"] = {
-  title: "渠道",
+  title: "所有渠道",
   about: "渠道是即时通讯平台上的一个账号。与它绑定后，你在那里写的内容会进入你自己的会话，在你自己的运行器上执行。它不回复未绑定的人。",
   none: "还没有渠道。可在下方添加。",
   states: { off: "已关闭", connecting: "连接中", connected: "已连接", down: "已断开", refused: "被拒绝" },

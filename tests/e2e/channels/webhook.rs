@@ -1,0 +1,76 @@
+//! Telegram's deliveries: only those that carry the secret are taken, each once, and polling goes on where they ended.
+
+use serde_json::Value;
+use tests::eventually;
+use tests::platforms::telegram::{TOKEN, Telegram};
+
+use super::journey::{add, connected, link};
+use super::messenger::Messenger;
+use super::{PATIENCE, channel, reads};
+use crate::http_tools::OPEN;
+use crate::world::World;
+
+/// Saves the account with this address for deliveries.
+fn with_deliveries(world: &World, telegram: &Telegram, address: &str) {
+    let (api, deliveries) = (format!("api={}", telegram.url()), format!("deliveries={address}"));
+    let add = ["channel", "add", "phone", "telegram", "--secrets-stdin", "--set", &api, "--set", &deliveries];
+    let added = world.alice.with_stdin(&add, format!("token={TOKEN}\n").as_bytes());
+    assert_eq!(added.code, 0, "{added:?}");
+}
+
+/// Delivers until everything was taken: what was.
+fn delivered(telegram: &Telegram) -> Vec<Value> {
+    let mut taken = Vec::new();
+    eventually("all is delivered", PATIENCE, || {
+        taken.extend(telegram.deliver());
+        (telegram.unconfirmed() == 0).then_some(())
+    });
+    taken
+}
+
+#[test]
+fn telegram_delivers_to_an_address_with_a_secret_and_each_update_counts_once() {
+    let mut world = World::with(|asked| tests::Reply::Say(format!("echo: {}", asked.last_of_user())), OPEN);
+    let telegram = Telegram::start();
+    telegram.unhurried();
+    add(&world, &telegram);
+    link(&world, &telegram, 0);
+    let path = channel(&world)["delivery_path"].as_str().unwrap().to_owned();
+    let address = format!("{}{path}", world.server.url());
+    with_deliveries(&world, &telegram, &address);
+    let (url, secret) = eventually("deliveries are asked for", PATIENCE, || telegram.webhook());
+    assert_eq!(url, address);
+    assert!(secret.len() == 64 && !TOKEN.contains(&secret), "{secret}");
+    connected(&world);
+    Messenger::say(&telegram, 0, "hello");
+    let taken = delivered(&telegram);
+    reads(&telegram, "echo: hello");
+    // Somebody else knows the address, and not the secret.
+    let mut forged = taken[0].clone();
+    forged["update_id"] = 999.into();
+    forged["message"]["text"] = "forged".into();
+    for wrong in ["", "wrong", &secret[1..], &format!("{secret}0"), TOKEN] {
+        assert_eq!(Telegram::post(&url, wrong, &forged), Some(401), "{wrong}");
+    }
+    assert_eq!(Telegram::post(&url, &secret, &"no update".into()), Some(400));
+    // Telegram delivers again what it got no answer for.
+    for update in &taken {
+        assert_eq!(Telegram::post(&url, &secret, update), Some(200));
+    }
+    let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
+    let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    world.server.kill();
+    Messenger::say(&telegram, 0, "while you were away");
+    assert!(telegram.deliver().is_empty());
+    world.server.restart(&options);
+    delivered(&telegram);
+    reads(&telegram, "echo: while you were away");
+    with_deliveries(&world, &telegram, "");
+    eventually("deliveries are ended", PATIENCE, || telegram.webhook().is_none().then_some(()));
+    Messenger::say(&telegram, 0, "polled");
+    reads(&telegram, "echo: polled");
+    assert_eq!(Telegram::post(&url, &secret, &taken[0]), Some(400));
+    let echoes = telegram.messages().into_iter().filter(|message| super::text(message).starts_with("echo: "));
+    assert_eq!(echoes.count(), 3);
+}

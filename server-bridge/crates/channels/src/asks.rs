@@ -35,7 +35,7 @@ use crate::outgoing::Payload;
 const PRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a person reads whose press has no effect.
-const NO_LONGER: &str = "This question was answered already, or no longer waits for an answer.";
+const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
 
 /// A question as a card shows it.
 struct Question {
@@ -240,7 +240,7 @@ impl Inner {
             };
             let text = match status {
                 ToolStatus::Running | ToolStatus::Done => "This was answered elsewhere.",
-                ToolStatus::Denied => "This was denied: elsewhere, or because nobody answered in time.",
+                ToolStatus::Denied => "This was denied, either elsewhere or because nobody answered in time.",
                 _ => "This question no longer waits for an answer.",
             };
             self.show_outcome(&ask, text).await?;

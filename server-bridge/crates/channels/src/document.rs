@@ -62,7 +62,9 @@ pub(crate) fn sorted(
             )));
         };
         if value.len() > VALUE_MAX_BYTES || value.chars().any(|c| c.is_control() && c != '\n') {
-            return Err(Error::invalid(format!("the value {key:?} is too long, or has control characters")));
+            return Err(Error::invalid(format!(
+                "the value {key:?} is too long or contains control characters"
+            )));
         }
         let place = if setup.is_secret { &mut secret } else { &mut shown };
         match value.trim() {
@@ -107,7 +109,7 @@ pub(crate) fn check_change(
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the value {key:?} was changed, so that secrets would be sent to another address; enter these again: {}",
+        "the value {key:?} was changed, so the secrets would be sent to another address; enter these again: {}",
         missing.join(", ")
     )))
 }
@@ -129,7 +131,7 @@ pub(crate) fn check_allow(allow: &[String]) -> Result<()> {
     let is_bad = |id: &String| id.trim().is_empty() || id.len() > platforms::limits::ID_MAX_BYTES;
     if allow.len() > ALLOW_MAX || allow.iter().any(is_bad) {
         return Err(Error::invalid(format!(
-            "the list of people has {ALLOW_MAX} ids of the messenger at most, none of them empty"
+            "the list of people can hold at most {ALLOW_MAX} ids of the messenger, and none may be empty"
         )));
     }
     Ok(())

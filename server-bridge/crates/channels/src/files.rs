@@ -31,7 +31,7 @@ impl Inner {
                 (name, _) => name,
             };
             let storing = timeout_at(deadline, self.store_one(platform, user, chat, name, one)).await;
-            match storing.unwrap_or_else(|_| Err("it took too long".to_owned())) {
+            match storing.unwrap_or_else(|_| Err("the transfer took too long".to_owned())) {
                 Ok(path) => paths.push(path),
                 Err(why) => {
                     let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
@@ -41,7 +41,7 @@ impl Inner {
         }
         if media.len() > MEDIA_MAX {
             failures.push(format!(
-                "[{} more files were not stored: a message has {MEDIA_MAX} at most]",
+                "[{} more files were not stored: at most {MEDIA_MAX} files of a message are stored]",
                 media.len() - MEDIA_MAX
             ));
         }
@@ -77,12 +77,12 @@ impl Inner {
         most_bytes: u64,
     ) -> Result<FileOut, String> {
         if most_bytes == 0 {
-            return Err("this messenger takes no files".to_owned());
+            return Err("this messenger cannot receive files".to_owned());
         }
         let user = self.store.user_by_id(user).await.map_err(|error| error.shown())?;
-        let user = user.ok_or_else(|| "its user is gone".to_owned())?;
+        let user = user.ok_or_else(|| "the user's account was removed".to_owned())?;
         let read = timeout(FILE_TIMEOUT, self.chats.read_file(&user, chat, path, most_bytes)).await;
-        let read = read.map_err(|_| "its machine does not answer in time".to_owned())?;
+        let read = read.map_err(|_| "the chat's machine did not answer in time".to_owned())?;
         let bytes = read.map_err(|error| error.message())?;
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();

@@ -43,8 +43,9 @@ impl AccountInbox {
         else {
             return Ok(());
         };
-        let text =
-            format!("{CHANNEL_LANE_WAITING} of your messages wait here already; further ones are dropped.");
+        let text = format!(
+            "{CHANNEL_LANE_WAITING} of your messages are already waiting here; further ones are dropped."
+        );
         let text = self.inner.chats.language(user).translated(&text).into_owned();
         let target = Target::unasked(&lane.conversation, event.conversation.is_group, Some(user));
         let target = Target { reply_json: event.reply.to_string(), ..target };
@@ -94,7 +95,7 @@ impl Inbox for AccountInbox {
                     && event.event_json.len() <= CHANNEL_EVENT_MAX_BYTES;
                 if !is_sound {
                     let channel = &self.live.account.name;
-                    tracing::warn!(channel, "an event that is too long, or has no ids, is left out");
+                    tracing::warn!(channel, "an event was left out because it is too long or has no ids");
                 }
                 is_sound
             };
@@ -103,7 +104,7 @@ impl Inbox for AccountInbox {
             let store = &self.inner.store;
             let taken = store.take_events(&self.live.account, &new, cursor.as_deref()).await;
             let taken = taken.map_err(|error| {
-                tracing::warn!(%error, channel = self.live.account.name, "events were not taken; they come again");
+                tracing::warn!(%error, channel = self.live.account.name, "events could not be stored; the messenger sends them again");
                 error.shown()
             })?;
             for lane in &taken.full {

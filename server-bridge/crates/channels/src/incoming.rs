@@ -22,7 +22,7 @@ use crate::limits::CODES_MAX;
 use crate::outgoing::Payload;
 
 /// What a person reads who is not linked.
-const STRANGER: &str = "This account answers only people who are linked with it. If you have an account on its server, ask there for a code and send it here.";
+const STRANGER: &str = "This bot answers only people who are linked with it. If you have an account on its Sandbridge server, get a code there and send it here.";
 
 /// What became of an event.
 pub(crate) enum Handled {
@@ -160,7 +160,7 @@ impl Inner {
         if let Some(path) = after_word(text, "/send") {
             let chat = self.store.channel_chat(account.id, &event.conversation.id, user.id).await?;
             if path.is_empty() {
-                return say("Name the file after it, as in /send report.pdf");
+                return say("Write the file's name after the command, as in /send report.pdf");
             }
             let payload = Payload::File { chat: chat.to_string(), path: path.to_owned() };
             return Ok(Handled::Done(Vec::new(), incoming.rows(Some(&user), vec![payload])));
@@ -199,11 +199,12 @@ impl Inner {
                 incoming.say(user.as_ref(), language, &text)
             }
             Redeemed::Taken => {
-                let text = "You are linked with another user already. Remove that link first, then ask the server for a new code.";
+                let text = "You are already linked with another user. Remove that link first, then get a new code from the server.";
                 incoming.say(None, Language::English, text)
             }
             Redeemed::Wrong => {
-                let text = "This code is wrong, was used, or is over. Ask the server for a new one.";
+                let text =
+                    "This code is wrong, was already used, or has expired. Get a new one from the server.";
                 incoming.say(None, Language::English, text)
             }
             Redeemed::TooMany => Handled::silent(),
@@ -215,7 +216,7 @@ impl Inner {
         let (account, conversation) = (&live.account, &event.conversation);
         let text = match (conversation.is_group, account.user == user.id, wish) {
             (false, ..) => "This works in groups only.",
-            (true, false, _) => "Only the owner of this account switches groups on and off.",
+            (true, false, _) => "Only the owner of this bot can switch groups on and off.",
             (true, true, "on" | "off") => {
                 let is_on = wish == "on";
                 self.store.set_channel_group(account, &conversation.id, is_on).await?;
@@ -223,7 +224,7 @@ impl Inner {
                 self.audit(Some(&user.name), "channel.group", &target, wish).await;
                 match is_on {
                     true => {
-                        "This group is on: I answer members who are linked and mention me, each in their own chat. All members read the answers."
+                        "This group is on: I answer members who are linked and mention me, each in their own chat. All members can read the answers."
                     }
                     false => "This group is off.",
                 }

@@ -19,7 +19,7 @@ use crate::incoming::{Handled, Incoming};
 use crate::words::with_quotation;
 
 /// What the help says beside the chat's own commands.
-const HELP: &str = "/send FILE  send a file of this chat's workspace here\n/group on  answer in this group; /group off ends that";
+const HELP: &str = "/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that";
 
 /// What is posted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -73,7 +73,7 @@ impl Channels {
         if put.shared && !user.admin {
             return Err(Error::refused(
                 "forbidden",
-                "only an administrator's account can be shared with every user; make it your own one",
+                "only an administrator's account can be shared with every user; save it without sharing",
             ));
         }
         let kind = kind(inner.around.kinds, &put.kind)?;
@@ -129,7 +129,7 @@ impl Channels {
         let asked = match made {
             Ok(platform) => match timeout(SEND_TIMEOUT, platform.probe()).await {
                 Ok(asked) => asked.map_err(|failure| failure.to_string()),
-                Err(_) => Err("the platform does not answer in time".to_owned()),
+                Err(_) => Err("the platform did not answer in time".to_owned()),
             },
             Err(why) => Err(why),
         };
@@ -161,7 +161,7 @@ impl Channels {
     /// [`Error::Refused`] if there is no such link.
     pub async fn unlink(&self, user: &User, link: i64) -> Result<()> {
         if !self.0.store.remove_channel_link(user.id, link).await? {
-            return Err(Error::refused("not_found", format!("there is no link {link} of yours")));
+            return Err(Error::refused("not_found", format!("you have no link {link}")));
         }
         self.0.audit(Some(&user.name), "channel.unlink", &link.to_string(), "ok").await;
         Ok(())

@@ -121,7 +121,7 @@ impl Inner {
                 if let Some(live) = self.usable(answer.account_id) {
                     // The others do not wait for one that fails.
                     if let Err(error) = self.complete(&live, answer).await {
-                        tracing::error!(%error, answer = answer.id, "an answer could not be sent; it is tried again");
+                        tracing::error!(%error, answer = answer.id, "an answer could not be put into the outbox; it is tried again");
                     }
                 }
             }

@@ -75,14 +75,14 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "address",
             label: "Address",
-            help: "Another one only behind a proxy.",
+            help: "Change it only if the server reaches QQ through a proxy.",
             is_secret: false,
             default: Some("https://api.dingtalk.com"),
         },
         Setup {
             key: "upload_address",
             label: "Address of uploads",
-            help: "Another one only behind a proxy.",
+            help: "Change it only if the server reaches QQ through a proxy.",
             is_secret: false,
             default: Some("https://oapi.dingtalk.com"),
         },

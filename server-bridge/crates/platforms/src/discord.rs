@@ -131,7 +131,8 @@ impl Discord {
 }
 
 fn sent(document: &Value) -> Result<Sent, Failure> {
-    let id = document["id"].as_str().ok_or_else(|| Failure::Unknown("an answer without an id".to_owned()))?;
+    let id =
+        document["id"].as_str().ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
     Ok(Sent { id: id.to_owned() })
 }
 

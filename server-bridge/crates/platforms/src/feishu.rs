@@ -234,7 +234,7 @@ impl Feishu {
         let id = event.id.clone();
         if let Err(why) = inbox.take(vec![event], None).await {
             self.forget_press(&id);
-            tracing::warn!("an event of Feishu was not committed, and will come again: {why}");
+            tracing::warn!("an event of Feishu could not be stored; Feishu will send it again: {why}");
             return None;
         }
         let Some(waits) = waits else { return Some(ack(&frame, &Value::Null, began)) };
@@ -282,7 +282,9 @@ impl Feishu {
         };
         let data = self.api.call(Method::POST, &path, || Body::Json(body.clone())).await?;
         let id = incoming::id(&data["message_id"]);
-        Ok(Sent { id: id.ok_or_else(|| Failure::Unknown("the answer names no message".to_owned()))? })
+        Ok(Sent {
+            id: id.ok_or_else(|| Failure::Unknown("the platform's answer has no message id".to_owned()))?,
+        })
     }
 }
 

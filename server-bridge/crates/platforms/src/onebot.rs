@@ -73,7 +73,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "listen",
             label: "Listen on",
-            help: "For a WebSocket client in NapCat: the address of this server that NapCat connects to, as 0.0.0.0:6199.",
+            help: "For a WebSocket client in NapCat: the IP address and port of this server that NapCat connects to, such as 0.0.0.0:6199.",
             is_secret: false,
             default: Some(""),
         },
@@ -119,7 +119,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
                 listen.parse().map_err(|_| "the address to listen on must be an IP address and a port")?;
             Way::Reverse(address)
         }
-        _ => return Err("enter either an address or what to listen on".to_owned()),
+        _ => return Err("enter either the address to connect to or the address to listen on".to_owned()),
     };
     Ok(Arc::new(OneBot::new(http, way, token)))
 }
@@ -256,7 +256,7 @@ impl OneBot {
         let time = came["time"].to_string();
         // It does not come again: it is kept until it is committed.
         while let Err(why) = inbox.take(vec![event.clone()], Some(time.clone())).await {
-            tracing::warn!("an event of OneBot was not committed, and is tried again: {why}");
+            tracing::warn!("an event of OneBot could not be stored; it is tried again: {why}");
             tokio::select! {
                 () = stop.cancelled() => return Some(End::Stopped),
                 () = sleep(COMMIT_AGAIN) => {}
@@ -323,7 +323,7 @@ fn target(to: &Conversation) -> Result<Value, Failure> {
     match to.id.split_once(':') {
         Some(("group", group)) => Ok(json!({"group_id": number(group)})),
         Some(("private", user)) => Ok(json!({"user_id": number(user)})),
-        _ => Err(Failure::Message("the conversation is none of OneBot".to_owned())),
+        _ => Err(Failure::Message("the conversation is not one of OneBot".to_owned())),
     }
 }
 
@@ -436,7 +436,7 @@ impl Platform for OneBot {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("QQ changes no messages".to_owned())) })
+        Box::pin(async { Err(Failure::Message("QQ cannot change messages that were sent".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -482,7 +482,7 @@ impl Platform for OneBot {
             if let Some(text) = found["base64"].as_str().filter(|text| !text.is_empty()) {
                 let bytes = BASE64_STANDARD
                     .decode(text)
-                    .map_err(|_| Failure::Message("the file is garbled".to_owned()))?;
+                    .map_err(|_| Failure::Message("the file's content is not valid base64".to_owned()))?;
                 let is_good = bytes.len() as u64 <= max_bytes;
                 return if is_good {
                     Ok(bytes.into())

@@ -75,28 +75,28 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "delivery",
             label: "Delivery",
-            help: "websocket, or webhook if the bot's settings hold a callback address: then enter the address of this account there.",
+            help: "Enter websocket, or webhook if the bot has a callback address in its settings; in that case enter this account's address there.",
             is_secret: false,
             default: Some("websocket"),
         },
         Setup {
             key: "markdown",
             label: "Markdown and buttons",
-            help: "yes if the bot may send Markdown messages, which QQ grants on request; otherwise texts are plain, and choices are numbered.",
+            help: "Enter yes if QQ has granted the bot Markdown messages, which it does on request. Otherwise texts are sent without formatting, and choices are numbered.",
             is_secret: false,
             default: Some("no"),
         },
         Setup {
             key: "address",
             label: "Address of the API",
-            help: "https://sandbox.api.sgroup.qq.com for the sandbox.",
+            help: "Use https://sandbox.api.sgroup.qq.com for the sandbox.",
             is_secret: false,
             default: Some("https://api.sgroup.qq.com"),
         },
         Setup {
             key: "token_address",
-            label: "Address of tokens",
-            help: "Another one only behind a proxy.",
+            label: "Token address",
+            help: "Change it only if the server reaches QQ through a proxy.",
             is_secret: false,
             default: Some("https://bots.qq.com/app/getAppAccessToken"),
         },
@@ -185,7 +185,7 @@ fn number_of(key: &str) -> u32 {
 }
 
 fn path_of(to: &Conversation) -> Result<String, Failure> {
-    let other = || Failure::Message("the conversation is none of QQ".to_owned());
+    let other = || Failure::Message("the conversation is not one of QQ".to_owned());
     let (kind, id) = to.id.split_once(':').ok_or_else(other)?;
     let id = incoming::id(&json!(id)).ok_or_else(other)?;
     match kind {
@@ -283,7 +283,7 @@ impl Platform for Qq {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("QQ changes no messages".to_owned())) })
+        Box::pin(async { Err(Failure::Message("QQ cannot change messages that were sent".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -344,7 +344,7 @@ impl Platform for Qq {
                     inbox.alive();
                     Ok(json!({"op": 12, "d": 0}))
                 }
-                _ => Err(Failure::Message("an unknown kind of delivery".to_owned())),
+                _ => Err(Failure::Message("the kind of the delivery is unknown".to_owned())),
             }
         })
     }

@@ -164,7 +164,7 @@ impl Telegram {
         };
         let id = sent["message_id"]
             .as_i64()
-            .ok_or_else(|| Failure::Unknown("an answer without an id".to_owned()))?;
+            .ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
         Ok(Sent { id: id.to_string() })
     }
 
@@ -193,7 +193,7 @@ impl Telegram {
             };
             let events = updates.iter().filter_map(|update| updates::event(update, us)).collect();
             if let Err(why) = inbox.take(events, Some(cursor(last + 1))).await {
-                return End::Lost(format!("nothing was committed: {why}"));
+                return End::Lost(format!("the events could not be stored: {why}"));
             }
             offset = Some(last + 1);
         }

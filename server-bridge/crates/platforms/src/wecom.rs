@@ -84,7 +84,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "address",
             label: "Address",
-            help: "Another one for a private deployment; the admin console shows it.",
+            help: "Change it only for a private deployment, whose admin console shows the address.",
             is_secret: false,
             default: Some("wss://openws.work.weixin.qq.com"),
         },
@@ -231,14 +231,14 @@ impl WeCom {
         }
         if came["body"]["event"]["eventtype"] == "disconnected_event" {
             return Some(End::Refused(
-                "another connection took the bot over: use it on one server only".to_owned(),
+                "another connection of this bot replaced this one: use the bot on one server only".to_owned(),
             ));
         }
         let event = incoming::read(&came["body"], request)?;
         let cursor = event.at_ms.to_string();
         // It does not come again: it is kept until it is committed.
         while let Err(why) = inbox.take(vec![event.clone()], Some(cursor.clone())).await {
-            tracing::warn!("an event of WeCom was not committed, and is tried again: {why}");
+            tracing::warn!("an event of WeCom could not be stored; it is tried again: {why}");
             tokio::select! {
                 () = stop.cancelled() => return Some(End::Stopped),
                 () = sleep(COMMIT_AGAIN) => {}
@@ -261,7 +261,7 @@ impl WeCom {
     async fn push(&self, to: &Conversation, mut body: Value) -> Result<Value, Failure> {
         let chat = to.id.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "group"));
         let (_, chat) =
-            chat.ok_or_else(|| Failure::Message("the conversation is none of WeCom".to_owned()))?;
+            chat.ok_or_else(|| Failure::Message("the conversation is not one of WeCom".to_owned()))?;
         body["chatid"] = json!(chat);
         self.ask("aibot_send_msg", self.request("aibot_send_msg"), body).await
     }
@@ -408,7 +408,7 @@ impl Platform for WeCom {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("WeCom changes no messages that are finished".to_owned())) })
+        Box::pin(async { Err(Failure::Message("WeCom cannot change messages that are finished".to_owned())) })
     }
 
     fn send_file<'a>(

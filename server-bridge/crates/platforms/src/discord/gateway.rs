@@ -126,10 +126,10 @@ impl Discord {
         let limit = &gateway["session_start_limit"];
         if limit["remaining"] == json!(0) {
             let ms = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Wait { ms, why: "Discord permits no more sessions today".to_owned() });
+            return Err(End::Wait { ms, why: "Discord allows no more new sessions today".to_owned() });
         }
         let url = gateway["url"].as_str();
-        url.map(str::to_owned).ok_or_else(|| End::Lost("Discord names no gateway".to_owned()))
+        url.map(str::to_owned).ok_or_else(|| End::Lost("Discord gave no address of its gateway".to_owned()))
     }
 
     fn identify(&self) -> Value {
@@ -145,7 +145,7 @@ impl Discord {
         match code {
             4004 => End::Refused("Discord refuses the token".to_owned()),
             4014 if !self.has_no_content.swap(true, Ordering::Relaxed) => {
-                End::Lost("Message Content Intent is not turned on for this bot: in servers it reads only messages that mention it".to_owned())
+                End::Lost("Message Content Intent is not turned on for this bot, so in servers it can read only messages that mention it".to_owned())
             }
             4010..=4014 => End::Refused(format!("Discord refuses the connection with {code}")),
             code => End::Lost(format!("Discord closed the connection with {code}")),
@@ -167,11 +167,12 @@ struct Session<'a> {
 
 impl Session<'_> {
     async fn talk(&mut self) -> Result<Never, End> {
-        let hello =
-            timeout(CONNECT_TIMEOUT, self.next()).await.map_err(|_| End::Lost("no hello".to_owned()))??;
+        let hello = timeout(CONNECT_TIMEOUT, self.next())
+            .await
+            .map_err(|_| End::Lost("Discord sent no hello".to_owned()))??;
         let every = hello["d"]["heartbeat_interval"].as_u64().filter(|_| hello["op"] == 10);
         let Some(every) = every.filter(|every| *every > 0) else {
-            return Err(End::Lost("no hello".to_owned()));
+            return Err(End::Lost("Discord sent no hello".to_owned()));
         };
         let every = Duration::from_millis(every).min(SILENCE_TIMEOUT / 2);
         match self.place.as_ref().filter(|place| !place.session.is_empty()) {
@@ -250,7 +251,7 @@ impl Session<'_> {
 
     async fn take(&self, events: Vec<crate::Event>, cursor: String) -> Result<(), End> {
         let taken = self.inbox.take(events, Some(cursor)).await;
-        taken.map_err(|why| End::Lost(format!("nothing was committed: {why}")))
+        taken.map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
     async fn dispatch(&mut self, frame: &Value) -> Result<(), End> {
@@ -304,7 +305,7 @@ impl Session<'_> {
             loop {
                 if pages == PAGES_MAX {
                     self.inbox.gap(
-                        "more was said in a conversation than is looked up; the newest of it was missed",
+                        "a conversation has more new messages than the server looks up; the newest ones were missed",
                     );
                     break;
                 }
@@ -369,13 +370,15 @@ impl Session<'_> {
         match timeout(PRESS_PATIENCE, told).await {
             Ok(Ok(_)) => {}
             // The press is on record all the same.
-            Ok(Err(failure)) => tracing::info!(%failure, "Discord was not told that a press has come"),
-            Err(_) => tracing::info!("Discord was not told in time that a press has come"),
+            Ok(Err(failure)) => {
+                tracing::info!(%failure, "Discord could not be told that a button press arrived")
+            }
+            Err(_) => tracing::info!("Discord could not be told in time that a button press arrived"),
         }
     }
 }
 
-const GAP: &str = "the bot was away for longer than Discord keeps events: messages in conversations that were not read before may be missed, and so are presses";
+const GAP: &str = "the bot was disconnected for longer than Discord keeps events: button presses were missed, and so may be messages in conversations that the bot had not read before";
 
 fn ended(failure: Failure) -> End {
     match failure {

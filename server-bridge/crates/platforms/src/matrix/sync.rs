@@ -134,7 +134,7 @@ impl Matrix {
     /// Commits events. Without a place they come again after a crash, and are known then.
     async fn commit(&self, events: Vec<Event>, next: Option<String>, inbox: &dyn Inbox) -> Result<(), End> {
         let taken = inbox.take(events, next).await;
-        taken.map_err(|why| End::Lost(format!("nothing was committed: {why}")))
+        taken.map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
     /// Accepts an invitation; one that was taken back is none.

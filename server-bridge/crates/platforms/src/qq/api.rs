@@ -111,6 +111,6 @@ impl Api {
                 _ => Failure::Message(why),
             });
         }
-        Err(Failure::Account("the token is refused again and again".to_owned()))
+        Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
     }
 }

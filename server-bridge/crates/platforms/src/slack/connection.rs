@@ -119,7 +119,7 @@ impl Slack {
             if let Some(event) = event(&envelope, &us) {
                 let event = self.named(event).await;
                 if let Err(why) = inbox.take(vec![event], None).await {
-                    return End::Lost(format!("nothing was committed: {why}"));
+                    return End::Lost(format!("the events could not be stored: {why}"));
                 }
             }
             let answer = json!({"envelope_id": id}).to_string();

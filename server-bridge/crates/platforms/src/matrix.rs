@@ -155,7 +155,7 @@ impl Matrix {
         key: &str,
     ) -> Result<Sent, Failure> {
         let (room, thread) = parted(&to.id);
-        // Asked each time: somebody may have come whom the next look shows.
+        // The members are requested each time, because somebody may have joined since the last sync.
         if !to.is_group && self.count(room).await.map_err(Failure::not_sent)? > 2 {
             return Err(Failure::Message("other people can read this room now".to_owned()));
         }
@@ -279,7 +279,7 @@ impl Platform for Matrix {
             let media_type = media_type.unwrap_or("application/octet-stream");
             let path = format!("media/v3/upload?filename={}", segment(&name));
             let body = Body::Bytes(media_type.to_owned(), file.bytes.clone());
-            // What was uploaded and is not sent is seen by nobody.
+            // An uploaded file is not visible to anybody until it is sent.
             let uploaded = self.ask(Method::POST, &path, body, TRANSFER_TIMEOUT).await.map_err(
                 |failure| match failure {
                     Failure::Unknown(why) => Failure::Away(why),

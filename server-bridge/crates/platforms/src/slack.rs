@@ -224,7 +224,7 @@ impl Platform for Slack {
     fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
         Box::pin(async move {
             let us = self.us().await?;
-            // The other token, too: an address that is not used costs nothing.
+            // Checks the app token as well. An address that is requested and not used has no effect.
             self.open().await?;
             Ok(us.shown)
         })
@@ -257,7 +257,7 @@ impl Platform for Slack {
             if let Some(thread) = thread {
                 body["thread_ts"] = json!(thread);
             }
-            // No page is loaded because a model names it.
+            // Link previews are off, so that a model cannot make Slack load a page.
             body["unfurl_links"] = json!(false);
             body["unfurl_media"] = json!(false);
             let sent = self.ask("chat.postMessage", body).await?;
@@ -353,7 +353,7 @@ impl Platform for Slack {
             let url = media.handle.as_str().unwrap_or_default();
             let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
             let (place, api) = (host(url).unwrap_or_default(), host(&self.api).unwrap_or_default());
-            // The token goes to Slack alone.
+            // The token is sent to Slack only.
             let is_slacks =
                 place == api || [".slack.com", ".slack-files.com"].iter().any(|end| place.ends_with(end));
             if !is_slacks {

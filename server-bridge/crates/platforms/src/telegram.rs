@@ -292,8 +292,9 @@ impl Platform for Telegram {
             self.paced(to)?;
             let mut body = message.payload.clone();
             body["chat_id"] = json!(parted(&to.id)?.0);
-            body["message_id"] =
-                json!(id.parse::<i64>().map_err(|_| Failure::Message("no id of a message".to_owned()))?);
+            body["message_id"] = json!(
+                id.parse::<i64>().map_err(|_| Failure::Message("the message id is invalid".to_owned()))?
+            );
             match self.ask("editMessageText", body).await {
                 Ok(_) => Ok(()),
                 Err(Failure::Message(why)) if why.contains("message is not modified") => Ok(()),
@@ -361,7 +362,7 @@ impl Platform for Telegram {
                 !part.is_empty() && !part.starts_with('.') && part.chars().all(of_name)
             };
             if !path.split('/').all(is_plain) {
-                return Err(Failure::Message("Telegram names no file that can be fetched".to_owned()));
+                return Err(Failure::Message("Telegram gave no path to fetch the file from".to_owned()));
             }
             self.http.fetch(&format!("{}/file/bot{}/{path}", self.api, self.token), &[], max_bytes).await
         })
@@ -389,7 +390,7 @@ fn parted(id: &str) -> Result<(&str, Option<i64>), Failure> {
         None => Ok((id, None)),
         Some((chat, thread)) => match thread.parse() {
             Ok(thread) => Ok((chat, Some(thread))),
-            Err(_) => Err(Failure::Message("no id of a conversation".to_owned())),
+            Err(_) => Err(Failure::Message("the conversation id is invalid".to_owned())),
         },
     }
 }

@@ -144,7 +144,10 @@ impl Api {
     }
 
     fn old_reason(&self, found: &Value, code: i64) -> String {
-        self.http.reason(&format!("{} ({code})", found["errmsg"].as_str().unwrap_or("no reason given")))
+        self.http.reason(&format!(
+            "{} ({code})",
+            found["errmsg"].as_str().unwrap_or("the platform gave no reason")
+        ))
     }
 
     /// What an answer means.
@@ -155,7 +158,10 @@ impl Api {
         }
         let code = found["code"].as_str().unwrap_or_default();
         let why = || {
-            self.http.reason(&format!("{} ({code})", found["message"].as_str().unwrap_or("no reason given")))
+            self.http.reason(&format!(
+                "{} ({code})",
+                found["message"].as_str().unwrap_or("the platform gave no reason")
+            ))
         };
         Err(match answer.status {
             401 => Failure::Account(why()),

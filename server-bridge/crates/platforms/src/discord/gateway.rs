@@ -18,28 +18,28 @@ use crate::names;
 use crate::platform::{End, Failure, Inbox};
 use crate::socket::{Frame, Socket};
 
-/// The version of the gateway, and how it writes.
+/// The query of the gateway's address: the protocol version and the encoding.
 const QUERY: &str = "/?v=10&encoding=json";
 /// Servers, their messages, and direct messages.
 const INTENTS: u64 = 1 | 1 << 9 | 1 << 12;
-/// The content of messages that do not mention the bot: has to be allowed by Discord.
+/// The intent for the content of messages that do not mention the bot; Discord must allow it for the application.
 const MESSAGE_CONTENT: u64 = 1 << 15;
 /// How long the first answer to a press may take: Discord gives up after 3 s.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2500);
 
-/// So many conversations are looked into when a session could not be resumed: those in which something was said last.
+/// How many conversations are looked up after a session could not be resumed, the most recently active first.
 const CHANNELS_MAX: usize = 100;
-/// How many messages a page has: with all that is embedded, they stay below the limit of an answer.
+/// How many messages a page has. With their embeds they stay below the size limit of an answer.
 const PAGE: usize = 50;
-/// So long a wait is waited for while messages are looked up; heartbeats wait as long.
+/// The longest wait for Discord's rate limit while messages are looked up; heartbeats are delayed as long.
 const WAIT_MAX_MS: u64 = 10_000;
-/// So many pages of a conversation are looked up: 1,000 messages.
+/// How many pages of a conversation are looked up at most: 1,000 messages.
 const PAGES_MAX: usize = 20;
 
-/// The place to resume at: what the inbox keeps.
+/// The cursor that the inbox keeps: where to resume.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Place {
-    /// Empty if it cannot be resumed.
+    /// Empty if the session cannot be resumed.
     session: String,
     url: String,
     seq: u64,
@@ -153,7 +153,7 @@ impl Discord {
     }
 }
 
-/// There is no end without a reason.
+/// Uninhabited: the function ends only with an error.
 enum Never {}
 
 struct Session<'a> {
@@ -209,7 +209,7 @@ impl Session<'_> {
                     return Err(End::Lost("Discord asks to resume".to_owned()));
                 }
                 Some(9) => {
-                    // The session is gone: what was said meanwhile is looked up when the next one begins.
+                    // The session is lost. Messages sent in the meantime are looked up when the next session begins.
                     let wait_ms = rand::rng().random_range(1000..5000);
                     sleep(Duration::from_millis(wait_ms)).await;
                     self.seq = 0;
@@ -226,7 +226,7 @@ impl Session<'_> {
             match self.socket.next().await.map_err(End::Lost)? {
                 Frame::Text(text) => return Ok(serde_json::from_str(&text).unwrap_or_default()),
                 Frame::Closed(code @ (4007 | 4009), _) => {
-                    // The place is unknown there: the next session is a new one.
+                    // Discord does not know the sequence number, so the next connection starts a new session.
                     if let Some(place) = &mut self.place {
                         place.session.clear();
                         let cursor = self.cursor();
@@ -356,13 +356,13 @@ impl Session<'_> {
         }
     }
 
-    /// The place behind the last event.
+    /// The cursor after the last event.
     fn cursor(&self) -> String {
         let place = self.place.as_ref().map(|place| Place { seq: self.seq, ..place.clone() });
         place.and_then(|place| serde_json::to_string(&place).ok()).unwrap_or_default()
     }
 
-    /// Tells Discord that the press has come, or the person reads that it failed. What became of it is told later.
+    /// Confirms a button press to Discord, which otherwise shows the person a failure. The outcome is sent later.
     async fn acknowledge(&self, press: &Value) {
         let part = |key: &str| segment(press[key].as_str().unwrap_or_default());
         let path = format!("/interactions/{}/{}/callback", part("id"), part("token"));

@@ -115,8 +115,12 @@ impl Api {
     /// What a code means.
     fn judged(&self, answer: &Answer, found: Value) -> Result<Value, Failure> {
         let code = found["code"].as_i64().unwrap_or(-1);
-        let why =
-            || self.http.reason(&format!("{} ({code})", found["msg"].as_str().unwrap_or("no reason given")));
+        let why = || {
+            self.http.reason(&format!(
+                "{} ({code})",
+                found["msg"].as_str().unwrap_or("the platform gave no reason")
+            ))
+        };
         Err(match code {
             0 => {
                 let is_bare = found["data"].is_null();

@@ -87,7 +87,7 @@ struct Connection<'a> {
 
 impl Connection<'_> {
     async fn run(mut self, silence: Duration, stop: &CancellationToken) -> Result<End, End> {
-        // Until the platform says how often.
+        // This interval applies until the platform sends its own.
         let mut none = interval(silence);
         none.tick().await;
         loop {
@@ -147,7 +147,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins a session, or goes on with the one before.
+    /// Identifies a new session or resumes the previous one.
     async fn join(&mut self) -> Result<(), End> {
         let token = self.api.authorization().await.map_err(End::from)?;
         let frame = if self.session.id.is_empty() {
@@ -174,7 +174,7 @@ impl Connection<'_> {
             "RESUMED" => self.inbox.connected(&self.session.name),
             _ => events.extend(incoming::read(kind, &frame["d"], &frame["id"], &self.session.bot)),
         }
-        // Stored together with what it counts: after a failure the session is resumed before it.
+        // The sequence number is stored together with its events, so that after a failure the session resumes before them.
         let session = Session { seq, ..self.session.clone() };
         self.commit(events, &session)
             .await
@@ -210,7 +210,7 @@ impl Connection<'_> {
                     return end;
                 }
             }
-            // Asking for less is what follows; without anything less it is refused.
+            // The next connection asks for fewer intents; with no smaller set left, the account is refused.
             4013 | 4014 if !self.gateway.ask_for_less() => return End::Refused(why),
             4914 | 4915 => return End::Refused(why),
             _ => {}

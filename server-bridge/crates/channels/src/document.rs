@@ -11,7 +11,7 @@ use store::{ChannelAccount, User};
 use crate::error::{Error, Result};
 use crate::limits::{ALLOW_MAX, VALUE_MAX_BYTES};
 
-/// What is stored of an account beside its secrets.
+/// The part of an account that is stored unencrypted; its secrets are stored separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Document {
     /// The values that are no secrets.
@@ -24,11 +24,11 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn of(account: &ChannelAccount) -> Self {
-        // A later version's document: its values are missing, and the platform says so.
+        // A later version wrote this document. Its values are missing here, and the platform reports that.
         serde_json::from_str(&account.document_json).unwrap_or_default()
     }
 
-    /// True if a person may write at all; links are asked for beside this.
+    /// True if the list of people permits this person; the link is checked separately.
     pub(crate) fn allows(&self, person: &str) -> bool {
         self.allow.is_empty() || self.allow.iter().any(|allowed| allowed == person)
     }

@@ -1,4 +1,4 @@
-//! Files of messages, which go where the chat's work goes; and files from there, which are sent.
+//! Files of messages, which are stored in the chat's workspace, and files of the workspace, which are sent.
 
 use futures_util::stream;
 use platforms::event::{Media, MediaKind};
@@ -21,7 +21,7 @@ impl Inner {
         media: &[Media],
     ) -> (Vec<String>, Vec<String>) {
         let (mut paths, mut failures) = (Vec::new(), Vec::new());
-        // One file of a message is in memory at a time.
+        // Only one file of a message is in memory at a time.
         let Ok(_place) = self.files_in.acquire().await else { return (paths, failures) };
         let deadline = Instant::now() + MEDIA_TIMEOUT;
         for one in media.iter().take(MEDIA_MAX) {
@@ -90,7 +90,7 @@ impl Inner {
         Ok(FileOut { name: name.to_owned(), bytes, is_image })
     }
 
-    /// Tells that a file was not sent.
+    /// Sends a message that a file was not sent, and why.
     pub(crate) async fn tell_no_file(&self, live: &Live, row: &Outgoing, why: &str) -> Result<()> {
         let target = Target {
             conversation: row.conversation.clone(),

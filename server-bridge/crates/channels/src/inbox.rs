@@ -56,8 +56,8 @@ impl AccountInbox {
     }
 }
 
-/// True for what nobody answers: what bots and this account say, later versions of messages, and the talk of groups. A code that is
-/// read in a group is always looked at: it ends.
+/// True for events that get no answer: those of bots and of this account, edited messages, and group messages without a mention. A code
+/// in a group is always handled, because it has to end.
 fn is_ignored(event: &Event) -> bool {
     let is_group = event.conversation.is_group;
     match &event.what {
@@ -74,7 +74,7 @@ fn is_ignored(event: &Event) -> bool {
 impl Inbox for AccountInbox {
     fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            // Another task has the account by now, and its cursor.
+            // A newer task owns the account and its cursor.
             let is_current = self
                 .inner
                 .live(self.live.account.id)
@@ -88,7 +88,7 @@ impl Inbox for AccountInbox {
                 person: event.sender.id.clone(),
                 event_json: to_json(event),
             };
-            // An event that can never be stored would come again for ever.
+            // The messenger would send an event that can never be stored again and again.
             let is_sound = |event: &NewEvent| {
                 let ids = [&event.platform_id, &event.conversation, &event.person];
                 let is_sound = ids.iter().all(|id| !id.is_empty() && id.len() <= CHANNEL_ID_MAX_BYTES)

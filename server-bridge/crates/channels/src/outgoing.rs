@@ -185,7 +185,7 @@ impl Inner {
         let text = failure.to_string();
         live.note(|status| status.last_error.clone_from(&text));
         Ok(match failure {
-            // It stays on record as being sent.
+            // The row stays in the state "sending".
             Failure::Unknown(_) => {
                 tracing::warn!(channel, text, "the messenger did not say whether it took a message");
                 Next::Again
@@ -198,7 +198,7 @@ impl Inner {
                 self.store.unsend(row.id, &row.reply_json).await?;
                 Next::Again
             }
-            // Where the messenger takes messages that answer nothing, this one still arrives.
+            // The message is sent again without reply data, which works on messengers that accept messages that answer nothing.
             Failure::Expired if row.reply_json != "null" => {
                 self.store.unsend(row.id, "null").await?;
                 Next::After(Duration::ZERO)

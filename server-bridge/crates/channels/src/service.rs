@@ -26,7 +26,7 @@ use crate::views;
 pub struct Channels(pub(crate) Arc<Inner>);
 
 impl Channels {
-    /// Channels to these chats. Nothing is connected before [`Channels::start`].
+    /// The channels of these chats. No account is connected before [`Channels::start`].
     pub fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
         Self(Arc::new(Inner::new(chats, store, around)))
     }
@@ -37,7 +37,7 @@ impl Channels {
         self.0.begin_work();
     }
 
-    /// Ends all connections. What is on its way stays on record, and goes on with the next server.
+    /// Ends all connections. Unfinished work stays on record, and the next server continues it.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -89,7 +89,7 @@ impl Channels {
             check_change(kind, (&Document::of(known).values, &values), &kept, &put.values)?;
         }
         let document = Document { values, allow: put.allow };
-        // Made once to see that its values are whole; the texts of platforms hold no secrets.
+        // The platform is made here only to check the values; its errors contain no secrets.
         platform(kind, &document, &secrets, &inner.around.reach).map_err(Error::invalid)?;
         let document_json = to_json(&document);
         let secrets_json = to_json(&secrets);
@@ -107,7 +107,7 @@ impl Channels {
         inner.view(user, &account).await
     }
 
-    /// Removes an account with its links and everything on its way; the chats stay.
+    /// Removes an account with its links and its waiting messages; the chats stay.
     ///
     /// # Errors
     /// [`Error::Refused`] if the user has none of this name.
@@ -141,7 +141,7 @@ impl Channels {
         })
     }
 
-    /// A code that links the person who sends it with this user: for 10 minutes, once. An earlier code ends.
+    /// Makes a code that links the person who sends it with this user. It is valid for 10 minutes and one use; an earlier code ends.
     ///
     /// # Errors
     /// [`Error::Store`] for an account that the user may not link with.

@@ -1,4 +1,4 @@
-//! `Message`: what an agent sends to its user's messengers, and to nobody else.
+//! The tool `Message`, with which an agent sends a text to its user's messengers and to nobody else.
 
 use agent::PortError;
 use agent::approval::Access;

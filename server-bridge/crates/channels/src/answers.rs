@@ -17,19 +17,19 @@ use crate::words;
 pub(crate) struct Target {
     pub(crate) conversation: String,
     pub(crate) is_group: bool,
-    /// What the messenger needs for an answer, as JSON.
+    /// The data that the messenger needs for a reply, as JSON.
     pub(crate) reply_json: String,
     pub(crate) user: Option<UserId>,
 }
 
 impl Target {
-    /// A conversation to which nothing is answered.
+    /// A conversation without reply data.
     pub(crate) fn unasked(conversation: &str, is_group: bool, user: Option<UserId>) -> Self {
         let reply_json = Value::Null.to_string();
         Self { conversation: conversation.to_owned(), is_group, reply_json, user }
     }
 
-    /// The rows of messages: they belong to `source`, and each has a key of its own.
+    /// The rows of messages. They belong to `source`, and each has its own key.
     pub(crate) fn rows(&self, account: i64, source: &str, payloads: Vec<Payload>) -> Vec<NewOutgoing> {
         let row = |(part, payload): (usize, Payload)| NewOutgoing {
             conversation: self.conversation.clone(),
@@ -51,7 +51,7 @@ pub(crate) fn message(message: Outgoing) -> Payload {
     Payload::Message { message, text: String::new() }
 }
 
-/// A text as messages, at most as many as the messenger takes for one answer; `rest` is said instead of what is too much.
+/// A text as messages, at most as many as one answer may have; `rest` replaces the part that does not fit.
 pub(crate) fn parts(platform: &dyn Platform, text: &Styled, rest: &str) -> Vec<Payload> {
     let replies_max = platform.caps().replies_max.and_then(|most| usize::try_from(most).ok());
     let most = replies_max.unwrap_or(PARTS_MAX).clamp(1, PARTS_MAX);
@@ -95,7 +95,7 @@ impl Inner {
         Ok(())
     }
 
-    /// What is said instead of the rest of a long answer.
+    /// The text that replaces the rest of a long answer.
     pub(crate) fn rest(&self, user: UserId, chat: &ChatId) -> String {
         let text = match &self.around.public_url {
             Some(base) => format!("… The rest is on the page: {base}/#/chats/{chat}"),

@@ -4,7 +4,7 @@
 //!   a card asks ─▶ a message with tokens (their hashes on record) ─▶ pressed: by the one who was asked, once, in time ─▶ answered
 //!        └─▶ answered elsewhere, given up, or the server died ────────────────────────────────────▶ the message says so
 //! ```
-//! The answer is recorded, with its audit entry, where every surface's answers are. Silence denies.
+//! The answer and its audit entry are recorded in the same place as answers from the page. A question without an answer is denied.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,15 +31,15 @@ use crate::incoming::{Handled, Incoming};
 use crate::limits::{ASK_PATIENCE_MS, OPEN_ASKS, PARTS_MAX, PLACES_MAX};
 use crate::outgoing::Payload;
 
-/// How long the messenger may take to show what became of a press.
+/// How long the messenger may take to show the outcome of a button press.
 const PRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a person reads whose press has no effect.
-const NO_LONGER: &str = "This question was answered already, or no longer waits for an answer.";
+/// The reply to a button press that has no effect.
+const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
 
 /// A question as a card shows it.
 struct Question {
-    /// What it is about.
+    /// The first line of the question.
     title: String,
     /// Everything that the user is asked to allow, or the question.
     detail: String,
@@ -98,7 +98,7 @@ impl Inner {
                         inner.wake.notify_one();
                     }
                 }
-                // Its end, and what it answers, are on record together.
+                // The end of a command and its output are recorded together.
                 MessageRole::Exec => inner.wake.notify_one(),
                 MessageRole::User | MessageRole::Notice => {}
             }
@@ -170,7 +170,7 @@ impl Inner {
         }
         self.changes.note_asked(shown.id, true);
         let last = self.store.last_press_place(account.id, conversation, answer.user).await?;
-        // A number that somebody sends late answers no later question.
+        // The numbers continue, so that a late answer is not taken for an answer to a later question.
         let first = if last >= PLACES_MAX { 1 } else { last + 1 };
         let (platform, language) = (&live.platform, self.chats.language(answer.user));
         let expires_at_ms = self.store.now_ms() + ASK_PATIENCE_MS;
@@ -196,7 +196,7 @@ impl Inner {
         }
         let mut rendered = platform.render(&Styled::plain(&text), &buttons);
         if rendered.len() > PARTS_MAX {
-            // What is not read in full is not allowed by a button.
+            // A question that is not shown in full gets no buttons.
             let say = language.translated("This is too long to be shown here: answer it on the page.");
             text = format!("{}\n{say}\n{}", question.title, self.rest(answer.user, &shown.chat));
             rendered = platform.render(&Styled::plain(&text), &[]);
@@ -227,7 +227,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Shows that a question was answered elsewhere, or no longer waits.
+    /// Shows that a question was answered elsewhere or no longer waits for an answer.
     async fn settle(&self, shown: &store::Message) -> Result<()> {
         for ask in self.store.asks_of(shown.id).await? {
             if !self.store.use_presses(ask.outbox_id).await? {
@@ -240,7 +240,7 @@ impl Inner {
             };
             let text = match status {
                 ToolStatus::Running | ToolStatus::Done => "This was answered elsewhere.",
-                ToolStatus::Denied => "This was denied: elsewhere, or because nobody answered in time.",
+                ToolStatus::Denied => "This was denied, either elsewhere or because nobody answered in time.",
                 _ => "This question no longer waits for an answer.",
             };
             self.show_outcome(&ask, text, None).await?;
@@ -248,8 +248,8 @@ impl Inner {
         Ok(())
     }
 
-    /// Shows what became of a question: in its message, or as a message of its own where messages cannot be changed. That one replies to
-    /// `answer`, or to what the question replied to: some messengers take replies only.
+    /// Shows the outcome of a question in its message, or in a new message where messages cannot be changed. The new message replies to
+    /// `answer`, or to what the question replied to, since some messengers take only replies.
     async fn show_outcome(&self, ask: &OpenAsk, outcome: &str, answer: Option<&Event>) -> Result<()> {
         let Some(live) = self.usable(ask.account_id) else { return Ok(()) };
         let language = ask.user.map_or(Language::English, |user| self.chats.language(user));
@@ -292,12 +292,12 @@ impl Inner {
         let text = language.translated(&text);
         let answering = live.platform.answer_press(&pressed.handle, &text);
         if !matches!(timeout(PRESS_TIMEOUT, answering).await, Ok(Ok(()))) {
-            tracing::debug!(event = event.id, "what became of a press could not be shown");
+            tracing::debug!(event = event.id, "the outcome of a button press could not be shown");
         }
         Ok(Handled::silent())
     }
 
-    /// What becomes of a press, as its presser reads it.
+    /// Handles a button press; returns the text for the person who pressed.
     async fn press(&self, incoming: &Incoming<'_>, user: Option<&User>, pressed: &Pressed) -> Result<String> {
         let Incoming { live, event, .. } = incoming;
         let known = self.store.channel_press(&hex(&Sha256::digest(&pressed.token))).await?;
@@ -347,7 +347,7 @@ impl Inner {
         };
         let shown = self.store.message(user.id, asking).await?;
         let Some(question) = question(&shown, self.chats.language(user.id)) else { return Ok(None) };
-        // The number of an answer to an earlier question is no answer in words to this one.
+        // A number that belongs to an earlier question is not taken as an answer in words.
         if let Some(number) = number
             && self.store.is_press_place(account, conversation, user.id, number).await?
         {
@@ -370,7 +370,7 @@ impl Inner {
         label: &str,
     ) -> Result<Handled> {
         let text = self.take(incoming, user, open, reply, label).await?;
-        // The outcome is shown by itself; what has none is said.
+        // A successful answer is shown in the question's message; only a failure gets a reply.
         let is_shown = text == label;
         Ok(match is_shown {
             true => Handled::silent(),

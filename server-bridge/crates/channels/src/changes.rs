@@ -7,20 +7,20 @@ use store::{MessageId, UserId};
 
 use crate::limits::CHANGES_WAITING;
 
-/// Messages of chats that ask something, or no longer do.
+/// Chat messages whose questions were asked, answered or given up.
 #[derive(Debug, Default)]
 pub(crate) struct Changes(Mutex<Noted>);
 
 #[derive(Debug, Default)]
 struct Noted {
-    /// To be looked at.
+    /// Messages that still have to be checked.
     changed: VecDeque<(UserId, MessageId)>,
-    /// Those whose questions were sent.
+    /// Messages whose questions were sent.
     asked: HashSet<MessageId>,
 }
 
 impl Changes {
-    /// Notes a change of a message; returns true if it is to be looked at.
+    /// Records a change of a message; returns true if the message has to be checked.
     pub(crate) fn push(&self, change: (UserId, MessageId), is_asking: bool) -> bool {
         let mut noted = self.lock();
         let is_of_use = is_asking || noted.asked.contains(&change.1);
@@ -30,12 +30,12 @@ impl Changes {
         is_of_use
     }
 
-    /// The next one to be looked at.
+    /// The next message to check.
     pub(crate) fn pop(&self) -> Option<(UserId, MessageId)> {
         self.lock().changed.pop_front()
     }
 
-    /// Notes that the question of a message was sent, or that it no longer waits.
+    /// Records whether the question of a message was sent and is still open.
     pub(crate) fn note_asked(&self, message: MessageId, is_asked: bool) {
         let mut noted = self.lock();
         match is_asked {

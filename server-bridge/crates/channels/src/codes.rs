@@ -28,7 +28,7 @@ impl Code {
         Self { prefix: digits(PREFIX_DIGITS), secret: digits(SECRET_DIGITS) }
     }
 
-    /// The code that a text is, in any case and with spaces around.
+    /// Reads a text that is a code, in upper or lower case, with or without spaces around it.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_uppercase();
         let (prefix, secret) = text.strip_prefix(MARK)?.split_once('-')?;
@@ -46,12 +46,12 @@ impl Code {
         words.filter_map(|word| Self::of(word.trim_matches('-'))).take(most).collect()
     }
 
-    /// What says whose it is.
+    /// The part that identifies the user who asked for it.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// What is stored of it.
+    /// The hash that is stored.
     pub(crate) fn hash(&self) -> String {
         hex(&Sha256::digest(self.to_string()))
     }

@@ -11,7 +11,7 @@ use store::{ChannelAccount, User};
 use crate::error::{Error, Result};
 use crate::limits::{ALLOW_MAX, VALUE_MAX_BYTES};
 
-/// What is stored of an account beside its secrets.
+/// The part of an account that is stored unencrypted; its secrets are stored separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Document {
     /// The values that are no secrets.
@@ -24,11 +24,11 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn of(account: &ChannelAccount) -> Self {
-        // A later version's document: its values are missing, and the platform says so.
+        // A later version wrote this document. Its values are missing here, and the platform reports that.
         serde_json::from_str(&account.document_json).unwrap_or_default()
     }
 
-    /// True if a person may write at all; links are asked for beside this.
+    /// True if the list of people permits this person; the link is checked separately.
     pub(crate) fn allows(&self, person: &str) -> bool {
         self.allow.is_empty() || self.allow.iter().any(|allowed| allowed == person)
     }
@@ -62,7 +62,9 @@ pub(crate) fn sorted(
             )));
         };
         if value.len() > VALUE_MAX_BYTES || value.chars().any(|c| c.is_control() && c != '\n') {
-            return Err(Error::invalid(format!("the value {key:?} is too long, or has control characters")));
+            return Err(Error::invalid(format!(
+                "the value {key:?} is too long or contains control characters"
+            )));
         }
         let place = if setup.is_secret { &mut secret } else { &mut shown };
         match value.trim() {
@@ -108,7 +110,7 @@ pub(crate) fn check_change(
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the value {key:?} was changed, so that secrets would be sent to another address; enter these again: {}",
+        "the value {key:?} was changed, so the secrets would be sent to another address; enter these again: {}",
         missing.join(", ")
     )))
 }
@@ -130,7 +132,7 @@ pub(crate) fn check_allow(allow: &[String]) -> Result<()> {
     let is_bad = |id: &String| id.trim().is_empty() || id.len() > platforms::limits::ID_MAX_BYTES;
     if allow.len() > ALLOW_MAX || allow.iter().any(is_bad) {
         return Err(Error::invalid(format!(
-            "the list of people has {ALLOW_MAX} ids of the messenger at most, none of them empty"
+            "the list of people can hold at most {ALLOW_MAX} ids of the messenger, and none may be empty"
         )));
     }
     Ok(())

@@ -6,10 +6,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Every error for clients of channels.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller's or the machine's fault; the store's error tells them apart.
+    /// An error of the store, which says whether the caller or the machine is to blame.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// It cannot be done.
+    /// The request is refused.
     #[error("{text}")]
     Refused {
         /// The reason, for programs.

@@ -1,4 +1,4 @@
-//! Files of messages, which go where the chat's work goes; and files from there, which are sent.
+//! Files of messages, which are stored in the chat's workspace, and files of the workspace, which are sent.
 
 use futures_util::stream;
 use platforms::event::{Media, MediaKind};
@@ -21,7 +21,7 @@ impl Inner {
         media: &[Media],
     ) -> (Vec<String>, Vec<String>) {
         let (mut paths, mut failures) = (Vec::new(), Vec::new());
-        // One file of a message is in memory at a time.
+        // Only one file of a message is in memory at a time.
         let Ok(_place) = self.files_in.acquire().await else { return (paths, failures) };
         let deadline = Instant::now() + self.around.media_timeout;
         for one in media.iter().take(MEDIA_MAX) {
@@ -31,7 +31,7 @@ impl Inner {
                 (name, _) => name,
             };
             let storing = timeout_at(deadline, self.store_one(platform, user, chat, name, one)).await;
-            match storing.unwrap_or_else(|_| Err("it took too long".to_owned())) {
+            match storing.unwrap_or_else(|_| Err("the transfer took too long".to_owned())) {
                 Ok(path) => paths.push(path),
                 Err(why) => {
                     let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
@@ -41,7 +41,7 @@ impl Inner {
         }
         if media.len() > MEDIA_MAX {
             failures.push(format!(
-                "[{} more files were not stored: a message has {MEDIA_MAX} at most]",
+                "[{} more files were not stored: at most {MEDIA_MAX} files of a message are stored]",
                 media.len() - MEDIA_MAX
             ));
         }
@@ -77,12 +77,12 @@ impl Inner {
         most_bytes: u64,
     ) -> Result<FileOut, String> {
         if most_bytes == 0 {
-            return Err("this messenger takes no files".to_owned());
+            return Err("this messenger cannot receive files".to_owned());
         }
         let user = self.store.user_by_id(user).await.map_err(|error| error.shown())?;
-        let user = user.ok_or_else(|| "its user is gone".to_owned())?;
+        let user = user.ok_or_else(|| "the user's account was removed".to_owned())?;
         let read = timeout(FILE_TIMEOUT, self.chats.read_file(&user, chat, path, most_bytes)).await;
-        let read = read.map_err(|_| "its machine does not answer in time".to_owned())?;
+        let read = read.map_err(|_| "the chat's machine did not answer in time".to_owned())?;
         let bytes = read.map_err(|error| error.message())?;
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -90,7 +90,7 @@ impl Inner {
         Ok(FileOut { name: name.to_owned(), bytes, is_image })
     }
 
-    /// Tells that a file was not sent.
+    /// Sends a message that a file was not sent, and why.
     pub(crate) async fn tell_no_file(&self, live: &Live, row: &Outgoing, why: &str) -> Result<()> {
         let target = Target {
             conversation: row.conversation.clone(),

@@ -1,4 +1,4 @@
-//! What all of this crate works on: the accounts that have a task, and the services around them.
+//! The state that this crate shares: accounts that have a task, and the services that they use.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicBool;
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::lanes::Lanes;
 use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, FILES_AT_ONCE, MEDIA_TIMEOUT};
 
-/// What channels need of the server beside its chats.
+/// The services of the server that channels need besides its chats.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// The messengers.
@@ -39,19 +39,19 @@ pub(crate) struct Inner {
     pub(crate) around: Surroundings,
     /// The accounts that have a task, by id.
     pub(crate) live: Mutex<HashMap<i64, Live>>,
-    /// True once there was any account: before that, nothing is looked for.
+    /// True once any account exists. Until then the work task does not query the database.
     pub(crate) has_any: AtomicBool,
     /// Wakes the task that gives lines of work their tasks.
     pub(crate) wake: Arc<Notify>,
     pub(crate) inbox_lanes: Lanes,
     pub(crate) outbox_lanes: Lanes,
     pub(crate) at_once: Arc<Semaphore>,
-    /// The share of each owner of accounts in them.
+    /// The permits of each owner of accounts.
     owners: Mutex<HashMap<UserId, Arc<Semaphore>>>,
     /// Places in memory for files that are sent, and for files of messages.
     pub(crate) files_out: Semaphore,
     pub(crate) files_in: Semaphore,
-    /// Messages of chats that ask something, or no longer do.
+    /// Chat messages whose questions were asked, answered or given up.
     pub(crate) changes: Changes,
     pub(crate) subscription: Mutex<Option<Subscription>>,
     pub(crate) tasks: TaskTracker,
@@ -71,7 +71,7 @@ impl Surroundings {
     }
 }
 
-/// How an account is.
+/// The status of an account.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     pub(crate) state: ChannelState,
@@ -118,7 +118,7 @@ impl Live {
         change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Has it in another state from now on.
+    /// Changes its state.
     pub(crate) fn becomes(&self, state: ChannelState, now_ms: i64, error: Option<String>) {
         self.note(|status| {
             if status.state != state {
@@ -133,7 +133,7 @@ impl Live {
 }
 
 impl Inner {
-    /// Nothing is connected yet.
+    /// The shared state, before any account is connected.
     pub(crate) fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
         let wake = Arc::new(Notify::new());
         Self {
@@ -156,7 +156,7 @@ impl Inner {
         }
     }
 
-    /// The seats for messages to accounts of this owner.
+    /// The permits for messages to accounts of this owner.
     pub(crate) fn seats_of(&self, owner: UserId) -> Arc<Semaphore> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let seats = owners.entry(owner).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE_PER_OWNER)));
@@ -178,7 +178,7 @@ impl Inner {
         Ok(json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default())
     }
 
-    /// The platform of an account, made anew; or why it cannot be made.
+    /// Makes the platform of an account; the inner error says why it cannot be made.
     pub(crate) async fn platform_of(
         &self,
         account: &ChannelAccount,
@@ -191,7 +191,7 @@ impl Inner {
         Ok(platform(kind, &Document::of(account), &secrets, &self.around.reach))
     }
 
-    /// Records what was done. A failure is only logged: it is done.
+    /// Writes an audit entry. A failure is only logged, because the action has already been carried out.
     pub(crate) async fn audit(&self, user: Option<&str>, action: &str, target: &str, outcome: &str) {
         let entry = AuditEntry {
             user: user.map(str::to_owned),
@@ -210,12 +210,12 @@ impl Inner {
         self.lock_live().get(&account).cloned()
     }
 
-    /// The same, if it can send.
+    /// The account with this id, if it has a task and its platform could be made.
     pub(crate) fn usable(&self, account: i64) -> Option<Live> {
         self.live(account).filter(|live| live.is_usable)
     }
 
-    /// How an account is; `None` without a task.
+    /// The status of an account; `None` without a task.
     pub(crate) fn status(&self, account: i64) -> Option<Status> {
         let live = self.live(account)?;
         let status = live.status.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -43,8 +43,9 @@ impl AccountInbox {
         else {
             return Ok(());
         };
-        let text =
-            format!("{CHANNEL_LANE_WAITING} of your messages wait here already; further ones are dropped.");
+        let text = format!(
+            "{CHANNEL_LANE_WAITING} of your messages are already waiting here; further ones are dropped."
+        );
         let text = self.inner.chats.language(user).translated(&text).into_owned();
         let target = Target::unasked(&lane.conversation, event.conversation.is_group, Some(user));
         let target = Target { reply_json: event.reply.to_string(), ..target };
@@ -55,8 +56,8 @@ impl AccountInbox {
     }
 }
 
-/// True for what nobody answers: what bots and this account say, later versions of messages, and the talk of groups. A code that is
-/// read in a group is always looked at: it ends.
+/// True for events that get no answer: those of bots and of this account, edited messages, and group messages without a mention. A code
+/// in a group is always handled, because it has to end.
 fn is_ignored(event: &Event) -> bool {
     let is_group = event.conversation.is_group;
     match &event.what {
@@ -73,7 +74,7 @@ fn is_ignored(event: &Event) -> bool {
 impl Inbox for AccountInbox {
     fn take<'a>(&'a self, events: Vec<Event>, cursor: Option<String>) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            // Another task has the account by now, and its cursor.
+            // A newer task owns the account and its cursor.
             let is_current = self
                 .inner
                 .live(self.live.account.id)
@@ -87,14 +88,14 @@ impl Inbox for AccountInbox {
                 person: event.sender.id.clone(),
                 event_json: to_json(event),
             };
-            // An event that can never be stored would come again for ever.
+            // The messenger would send an event that can never be stored again and again.
             let is_sound = |event: &NewEvent| {
                 let ids = [&event.platform_id, &event.conversation, &event.person];
                 let is_sound = ids.iter().all(|id| !id.is_empty() && id.len() <= CHANNEL_ID_MAX_BYTES)
                     && event.event_json.len() <= CHANNEL_EVENT_MAX_BYTES;
                 if !is_sound {
                     let channel = &self.live.account.name;
-                    tracing::warn!(channel, "an event that is too long, or has no ids, is left out");
+                    tracing::warn!(channel, "an event was left out because it is too long or has no ids");
                 }
                 is_sound
             };
@@ -103,7 +104,7 @@ impl Inbox for AccountInbox {
             let store = &self.inner.store;
             let taken = store.take_events(&self.live.account, &new, cursor.as_deref()).await;
             let taken = taken.map_err(|error| {
-                tracing::warn!(%error, channel = self.live.account.name, "events were not taken; they come again");
+                tracing::warn!(%error, channel = self.live.account.name, "events could not be stored; the messenger sends them again");
                 error.shown()
             })?;
             for lane in &taken.full {

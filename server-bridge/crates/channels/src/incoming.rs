@@ -3,7 +3,7 @@
 //! ```text
 //!   a group? ─▶ a mention ─▶ may write? ─▶ a code? ─▶ linked? ─▶ the group is on? ─▶ an answer? ─▶ /send ─▶ posted
 //! ```
-//! Whoever is not linked reaches no chat and no model: they get one neutral line an hour in a direct conversation, and nothing in groups.
+//! A person who is not linked reaches no chat and no model. In a direct conversation they get one neutral line an hour, in groups nothing.
 
 use std::sync::Arc;
 
@@ -21,30 +21,30 @@ use crate::house::Live;
 use crate::limits::CODES_MAX;
 use crate::outgoing::Payload;
 
-/// What a person reads who is not linked.
-const STRANGER: &str = "This account answers only people who are linked with it. If you have an account on its server, ask there for a code and send it here.";
+/// The reply to a person who is not linked.
+const STRANGER: &str = "This bot answers only people who are linked with it. If you have an account on its Sandbridge server, get a code there and send it here.";
 
-/// What became of an event.
+/// The outcome of an event.
 pub(crate) enum Handled {
-    /// Everything was done for it; these answers are waited for, and these messages are sent.
+    /// The event is handled: the server waits for these answers and sends these messages.
     Done(Vec<NewAnswer>, Vec<NewOutgoing>),
-    /// Its chat has no room: it is tried again.
+    /// The chat's queue is full; the event is tried again later.
     Later,
 }
 
 impl Handled {
-    /// Nothing is said.
+    /// The event is handled without a reply.
     pub(crate) fn silent() -> Self {
         Self::Done(Vec::new(), Vec::new())
     }
 }
 
-/// An event that is worked on.
+/// An event that is being handled.
 pub(crate) struct Incoming<'a> {
     pub(crate) live: &'a Live,
     pub(crate) row: &'a ChannelEvent,
     pub(crate) event: &'a Event,
-    /// True if an earlier message of the same person waits for room: then none for the model overtakes it.
+    /// True if an earlier message of the same person waits for the chat's queue. Messages for the model must not overtake it.
     pub(crate) is_behind: bool,
 }
 
@@ -85,7 +85,7 @@ impl Inner {
                     let incoming = Incoming { live: &live, row: &row, event: &event, is_behind };
                     self.handle(&incoming).await?
                 }
-                // Of another version, which knew more.
+                // A newer version of the server stored this event in a form that this version does not know.
                 Err(_) => Handled::silent(),
             };
             match handled {
@@ -127,7 +127,7 @@ impl Inner {
         if is_group {
             let codes = Code::all(&message.text, CODES_MAX);
             for code in &codes {
-                // Others have read it.
+                // Other members of the group have read the code.
                 self.store.void_code(account, &code.hash()).await?;
             }
             if !codes.is_empty() || message.is_edited || !message.mentions_us {
@@ -160,7 +160,7 @@ impl Inner {
         if let Some(path) = after_word(text, "/send") {
             let chat = self.store.channel_chat(account.id, &event.conversation.id, user.id).await?;
             if path.is_empty() {
-                return say("Name the file after it, as in /send report.pdf");
+                return say("Write the file's name after the command, as in /send report.pdf");
             }
             let payload = Payload::File { chat: chat.to_string(), path: path.to_owned() };
             return Ok(Handled::Done(Vec::new(), incoming.rows(Some(&user), vec![payload])));
@@ -199,11 +199,12 @@ impl Inner {
                 incoming.say(user.as_ref(), language, &text)
             }
             Redeemed::Taken => {
-                let text = "You are linked with another user already. Remove that link first, then ask the server for a new code.";
+                let text = "You are already linked with another user. Remove that link first, then get a new code from the server.";
                 incoming.say(None, Language::English, text)
             }
             Redeemed::Wrong => {
-                let text = "This code is wrong, was used, or is over. Ask the server for a new one.";
+                let text =
+                    "This code is wrong, was already used, or has expired. Get a new one from the server.";
                 incoming.say(None, Language::English, text)
             }
             Redeemed::TooMany => Handled::silent(),
@@ -215,7 +216,7 @@ impl Inner {
         let (account, conversation) = (&live.account, &event.conversation);
         let text = match (conversation.is_group, account.user == user.id, wish) {
             (false, ..) => "This works in groups only.",
-            (true, false, _) => "Only the owner of this account switches groups on and off.",
+            (true, false, _) => "Only the owner of this bot can switch groups on and off.",
             (true, true, "on" | "off") => {
                 let is_on = wish == "on";
                 self.store.set_channel_group(account, &conversation.id, is_on).await?;
@@ -223,14 +224,14 @@ impl Inner {
                 self.audit(Some(&user.name), "channel.group", &target, wish).await;
                 match is_on {
                     true => {
-                        "This group is on: I answer members who are linked and mention me, each in their own chat. All members read the answers."
+                        "This group is on: I answer members who are linked and mention me, each in their own chat. All members can read the answers."
                     }
                     false => "This group is off.",
                 }
             }
             (true, true, _) => "Write /group on or /group off.",
         };
-        // For nobody: in a group that is off, nothing is sent to users.
+        // The reply belongs to no user, because nothing is sent to users in a group that is off.
         Ok(incoming.say(None, self.chats.language(user.id), text))
     }
 }

@@ -1,4 +1,4 @@
-//! Lines of work: what one person says in one conversation, what is sent to one conversation. Each has one task at most.
+//! Lines of work: the messages of one person in one conversation, or the messages to one conversation. Each line has at most one task.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 /// The lines that have a task. Cheap to clone; every clone is the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
-    /// True for one that somebody wanted to begin meanwhile.
+    /// The lines; true for a line that was requested again while its task ran.
     busy: Arc<Mutex<HashMap<ChannelLane, bool>>>,
     wake: Arc<Notify>,
 }
@@ -26,7 +26,7 @@ impl Lanes {
         Self { busy: Arc::default(), wake: Arc::clone(wake) }
     }
 
-    /// Takes a line; `None` if it has a task, which is begun again when that one ends.
+    /// Takes a line. Returns `None` if the line has a task; when that task ends, the line is started again.
     pub(crate) fn begin(&self, lane: &ChannelLane) -> Option<Working> {
         let mut busy = self.lock();
         if let Some(is_wanted) = busy.get_mut(lane) {

@@ -1,19 +1,19 @@
-//! Chats reached from messengers: the same chat that the page shows, from where people already are.
+//! Channels: people use their chats from messengers. They are the same chats that the page shows.
 //!
 //! ```text
 //!   event ─▶ inbox (committed, then acknowledged) ─▶ who? ─▶ what is posted, on record ─▶ posted to the user's chat, once
 //!                                                                                             │
 //!   messenger ◀─ sent in order, with a key ◀─ outbox ◀─ rendered when it is complete ◀─ its turn or its command
 //! ```
-//! An account is a bot on a messenger; crate `platforms` speaks to it. Whatever dies between two steps, the next server goes on where
-//! the rows say: nothing is lost, and nothing is posted twice. A message whose sending has no known outcome is sent again with the same
+//! An account is a bot on a messenger; crate `platforms` talks to it. If the server dies between two steps, the next one continues from
+//! the stored rows: nothing is lost, and nothing is posted twice. A message whose sending has no known outcome is sent again with the same
 //! key, and is marked where the messenger knows no keys.
 //!
-//! Only people who are linked with a user are answered: by a code that the page shows and the person sends, never the reverse.
+//! Only people who are linked with a user are answered. To link, the page shows a code and the person sends it to the bot, never the reverse.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `house` | what all of it works on: accounts that have a task, services |
+//! | `house` | the shared state: accounts that have a task, services |
 //! | `service` | [`Channels`]: listing, changing, testing accounts; links |
 //! | `document` | the settings of accounts, and their check |
 //! | `supervisor` | a task for each account: connecting, again and again |

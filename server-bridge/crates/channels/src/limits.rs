@@ -6,13 +6,13 @@ use std::time::Duration;
 pub const RECONNECT_MIN: Duration = Duration::from_secs(1);
 /// The longest pause after a connection ended.
 pub const RECONNECT_MAX: Duration = Duration::from_secs(60);
-/// A connection that lasted this long lets the pauses begin small again.
+/// After a connection that lasted this long, the pauses start again with the first one.
 pub const STEADY: Duration = Duration::from_secs(60);
 /// Connections that end within this time …
 pub const FAST_END: Duration = Duration::from_secs(5);
 /// … this often in a row are followed by the longest pause.
 pub const FAST_ENDS: u32 = 3;
-/// The pause after the messenger refused the account: only a change of it helps.
+/// The pause after the messenger refused the account, which usually has to be changed before it works again.
 pub const REFUSED_PAUSE: Duration = Duration::from_secs(300);
 /// The longest pause that a messenger may ask for.
 pub const WAIT_MAX: Duration = Duration::from_secs(3600);
@@ -43,15 +43,15 @@ pub const PLACES_MAX: i64 = 90;
 pub const ASK_PATIENCE_MS: i64 = 24 * 3_600_000;
 /// How long a code can be used, in milliseconds.
 pub const CODE_LIFETIME_MS: i64 = 600_000;
-/// How long what is over is kept, in milliseconds: 8 days, more than any messenger repeats an event.
+/// How long finished rows are kept, in milliseconds: 8 days, longer than any messenger repeats an event.
 pub const KEPT_MS: i64 = 8 * 24 * 3_600_000;
-/// How often what is over is removed, in milliseconds.
+/// How often finished rows are removed, in milliseconds.
 pub const PURGE_EVERY_MS: i64 = 3_600_000;
 /// How long the task of all lines sleeps at most.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(20);
-/// How long it waits after the database failed.
+/// How long that task waits after the database failed.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(5);
-/// How many lines of work are looked at at once.
+/// How many lines of work are read from the database at once.
 pub const LANES: i64 = 1_000;
 /// How many answers are read at once.
 pub const BATCH: i64 = 100;

@@ -97,20 +97,22 @@ impl Inner {
         let is_edit = row.edit_of.is_some();
         let is_keyed = live.platform.caps().idempotent;
         if is_unknown && row.tries >= tries_max(is_edit, is_keyed) {
-            let why =
-                format!("the messenger did not say if it took the message, not even at try {}", row.tries);
+            let why = format!(
+                "the messenger did not say whether it took the message, even after {} tries",
+                row.tries
+            );
             self.store.mark_failed(row.id, &why).await?;
             return Ok(Next::GoOn);
         }
         if let Some(user) = row.user
             && !self.store.may_reach(&live.account, user, &row.conversation, row.is_group).await?
         {
-            let why = "its user is not linked any more, or the group is off";
+            let why = "the person is no longer linked, or the group is off";
             self.store.mark_failed(row.id, why).await?;
             return Ok(Next::GoOn);
         }
         let Ok(payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
-            self.store.mark_failed(row.id, "the record of the message cannot be read").await?;
+            self.store.mark_failed(row.id, "the stored message cannot be read").await?;
             return Ok(Next::GoOn);
         };
         if is_edit && row.edited_id.is_none() {
@@ -161,7 +163,7 @@ impl Inner {
                     (Some(user), Some(chat)) => {
                         self.file(user, &chat, path, platform.caps().file_max_bytes).await
                     }
-                    _ => Err("its chat is gone".to_owned()),
+                    _ => Err("the chat was deleted".to_owned()),
                 };
                 let file = match file {
                     Ok(file) => file,
@@ -174,7 +176,7 @@ impl Inner {
         match sent {
             Ok(Ok(id)) => Tried::Sent(id),
             Ok(Err(failure)) => Tried::Failed(failure),
-            Err(_) => Tried::Failed(Failure::Unknown("it took too long".to_owned())),
+            Err(_) => Tried::Failed(Failure::Unknown("the transfer took too long".to_owned())),
         }
     }
 
@@ -183,9 +185,9 @@ impl Inner {
         let text = failure.to_string();
         live.note(|status| status.last_error.clone_from(&text));
         Ok(match failure {
-            // It stays on record as being sent.
+            // The row stays in the state "sending".
             Failure::Unknown(_) => {
-                tracing::warn!(channel, text, "it is not known if a message was taken");
+                tracing::warn!(channel, text, "the messenger did not say whether it took a message");
                 Next::Again
             }
             Failure::TooFast { wait_ms } => {
@@ -196,7 +198,7 @@ impl Inner {
                 self.store.unsend(row.id, &row.reply_json).await?;
                 Next::Again
             }
-            // Where the messenger takes messages that answer nothing, this one still arrives.
+            // The message is sent again without reply data, which works on messengers that accept messages that answer nothing.
             Failure::Expired if row.reply_json != "null" => {
                 self.store.unsend(row.id, "null").await?;
                 Next::After(Duration::ZERO)

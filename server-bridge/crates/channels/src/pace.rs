@@ -31,7 +31,7 @@ impl Pace {
     /// The pause after a try that failed: each is twice the one before. `jitter` is between 0 and 1.
     pub(crate) fn next(&mut self, jitter: f64) -> Duration {
         self.last = (self.last * 2).clamp(RECONNECT_MIN, RECONNECT_MAX);
-        // Between half and all of it, so that many do not come at the same moment.
+        // A random part between half and all of the pause, so that many accounts do not connect at the same moment.
         self.last.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
     }
 

@@ -1,7 +1,7 @@
 //! Posting what a person wrote to their chat, once.
 //!
-//! What is posted is on record before it is: after a death of the server the same words are posted under the same id, and the chat knows
-//! them.
+//! The server records a message before posting it. After a crash it posts the same text under the same id, and the chat recognizes the
+//! id.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::house::{Inner, to_json};
 use crate::incoming::{Handled, Incoming};
 use crate::words::with_quotation;
 
-/// What the help says beside the chat's own commands.
-const HELP: &str = "/send FILE  send a file of this chat's workspace here\n/group on  answer in this group; /group off ends that";
+/// The lines of the help in addition to the chat's own commands.
+const HELP: &str = "/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that";
 
 /// What is posted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ struct Post {
 }
 
 impl Post {
-    /// True if a model answers it, so that it may have to wait for room.
+    /// True if a model answers it, so that it may have to wait for the chat's queue.
     fn is_for_model(&self) -> bool {
         !self.text.trim_start().starts_with(['!', '/'])
     }
@@ -66,14 +66,14 @@ impl Inner {
     pub(crate) async fn post_again(self: &Arc<Self>, incoming: &Incoming<'_>) -> Result<Handled> {
         let Incoming { row, is_behind, .. } = incoming;
         let post = row.post_json.as_deref().and_then(|json| serde_json::from_str::<Post>(json).ok());
-        // Without a chat: its user deleted that chat, and the message with it.
+        // No chat is found if the user deleted it, and the message with it.
         let (Some(post), Some(chat), Some(user)) = (post, &row.chat, row.user) else {
             return Ok(Handled::silent());
         };
         if *is_behind && post.is_for_model() {
             return Ok(Handled::Later);
         }
-        // Without a link: it was removed meanwhile.
+        // No link is found if it was removed in the meantime.
         let linked = self.linked(incoming).await?.filter(|linked| linked.id == user);
         let Some(user) = linked else { return Ok(Handled::silent()) };
         self.post_once(incoming, &user, chat, &post).await

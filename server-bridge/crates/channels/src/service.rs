@@ -26,7 +26,7 @@ use crate::views;
 pub struct Channels(pub(crate) Arc<Inner>);
 
 impl Channels {
-    /// Channels to these chats. Nothing is connected before [`Channels::start`].
+    /// The channels of these chats. No account is connected before [`Channels::start`].
     pub fn new(chats: &ChatService, store: &Store, around: Surroundings) -> Self {
         Self(Arc::new(Inner::new(chats, store, around)))
     }
@@ -37,7 +37,7 @@ impl Channels {
         self.0.begin_work();
     }
 
-    /// Ends all connections. What is on its way stays on record, and goes on with the next server.
+    /// Ends all connections. Unfinished work stays on record, and the next server continues it.
     pub async fn shutdown(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
@@ -73,7 +73,7 @@ impl Channels {
         if put.shared && !user.admin {
             return Err(Error::refused(
                 "forbidden",
-                "only an administrator's account can be shared with every user; make it your own one",
+                "only an administrator's account can be shared with every user; save it without sharing",
             ));
         }
         let kind = kind(inner.around.kinds, &put.kind)?;
@@ -89,7 +89,7 @@ impl Channels {
             check_change(kind, (&Document::of(known).values, &values), &kept, &put.values)?;
         }
         let document = Document { values, allow: put.allow };
-        // Made once to see that its values are whole; the texts of platforms hold no secrets.
+        // The platform is made here only to check the values; its errors contain no secrets.
         platform(kind, &document, &secrets, &inner.around.reach).map_err(Error::invalid)?;
         let document_json = to_json(&document);
         let secrets_json = to_json(&secrets);
@@ -107,7 +107,7 @@ impl Channels {
         inner.view(user, &account).await
     }
 
-    /// Removes an account with its links and everything on its way; the chats stay.
+    /// Removes an account with its links and its waiting messages; the chats stay.
     ///
     /// # Errors
     /// [`Error::Refused`] if the user has none of this name.
@@ -129,7 +129,7 @@ impl Channels {
         let asked = match made {
             Ok(platform) => match timeout(SEND_TIMEOUT, platform.probe()).await {
                 Ok(asked) => asked.map_err(|failure| failure.to_string()),
-                Err(_) => Err("the platform does not answer in time".to_owned()),
+                Err(_) => Err("the platform did not answer in time".to_owned()),
             },
             Err(why) => Err(why),
         };
@@ -141,7 +141,7 @@ impl Channels {
         })
     }
 
-    /// A code that links the person who sends it with this user: for 10 minutes, once. An earlier code ends.
+    /// Makes a code that links the person who sends it with this user. It is valid for 10 minutes and one use; an earlier code ends.
     ///
     /// # Errors
     /// [`Error::Store`] for an account that the user may not link with.
@@ -161,7 +161,7 @@ impl Channels {
     /// [`Error::Refused`] if there is no such link.
     pub async fn unlink(&self, user: &User, link: i64) -> Result<()> {
         if !self.0.store.remove_channel_link(user.id, link).await? {
-            return Err(Error::refused("not_found", format!("there is no link {link} of yours")));
+            return Err(Error::refused("not_found", format!("you have no link {link}")));
         }
         self.0.audit(Some(&user.name), "channel.unlink", &link.to_string(), "ok").await;
         Ok(())

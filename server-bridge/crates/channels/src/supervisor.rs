@@ -25,7 +25,7 @@ use crate::limits::{REFUSED_PAUSE, WAIT_MAX};
 use crate::pace::Pace;
 
 impl Inner {
-    /// Gives each enabled account its task; ends those of accounts that were changed, disabled or removed.
+    /// Starts a task for each enabled account, and ends the tasks of accounts that were changed, disabled or removed.
     pub(crate) async fn sync(self: &Arc<Self>) -> Result<()> {
         let wanted = self.store.enabled_channels().await?;
         if !wanted.is_empty() {
@@ -60,7 +60,7 @@ impl Inner {
                 is_usable,
                 stop: self.stop.child_token(),
             };
-            // Of two calls at once, the first one's task stays.
+            // If two calls run at the same time, the task of the first call stays.
             let is_first = match self.lock_live().entry(live.account.id) {
                 Entry::Occupied(_) => false,
                 Entry::Vacant(entry) => {

@@ -108,7 +108,7 @@ impl World {
         self.channels.put(&self.root, "desk", put).await.unwrap();
     }
 
-    /// Another server goes on with the same database.
+    /// Starts another server on the same database.
     async fn restart(&mut self) {
         self.channels.shutdown().await;
         self.chats.shutdown().await;

@@ -1,4 +1,4 @@
-//! `Message`: what an agent sends to its user's messengers, and to nobody else.
+//! The tool `Message`, with which an agent sends a text to its user's messengers and to nobody else.
 
 use agent::PortError;
 use agent::approval::Access;
@@ -19,9 +19,9 @@ use crate::service::Channels;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Message {
-    /// What the user reads there: Markdown.
+    /// The text of the message, in Markdown.
     text: String,
-    /// The name of the channel; all that the user is linked with if not given.
+    /// The name of the channel. Without it, the message goes to every channel that the user is linked with.
     #[serde(default)]
     channel: String,
 }
@@ -36,7 +36,7 @@ impl Channels {
     async fn message(&self, user: &User, text: &str, channel: &str) -> Result<Vec<String>> {
         let inner = &self.0;
         if text.trim().is_empty() || text.len() > MESSAGE_MAX_BYTES {
-            return Err(Error::invalid(format!("the text needs 1 to {MESSAGE_MAX_BYTES} bytes")));
+            return Err(Error::invalid(format!("the text must have 1 to {MESSAGE_MAX_BYTES} bytes")));
         }
         let links = inner.store.channel_links(user.id, false).await?;
         let is_named = |name: &str| channel.is_empty() || name == channel;
@@ -45,7 +45,10 @@ impl Channels {
         for link in links.iter().filter(|link| is_named(&link.account)) {
             let Some(live) = inner.usable(link.account_id) else { continue };
             if inner.store.outbox_waiting(link.account_id, user.id).await? >= WAITING_MAX {
-                let text = format!("too many messages wait for {} already; it may be down", link.account);
+                let text = format!(
+                    "too many messages are already waiting to be sent on {}; the messenger may be down",
+                    link.account
+                );
                 return Err(Error::refused("busy", text));
             }
             let target = Target::unasked(&link.conversation, false, Some(user.id));
@@ -57,12 +60,12 @@ impl Channels {
         if sent.is_empty() {
             let text = match links.is_empty() {
                 true => {
-                    "the user is linked with no channel; they link one in Settings → Channels, or with `sandbridge channel link`"
+                    "the user is not linked with any channel; they can link one in Settings → Channels or with `sandbridge channel link`"
                         .to_owned()
                 }
                 false => {
                     let names: Vec<&str> = links.iter().map(|link| link.account.as_str()).collect();
-                    format!("none of the user's channels with this name is connected; they are linked with {}", names.join(", "))
+                    format!("the user has no connected channel of this name; they are linked with {}", names.join(", "))
                 }
             };
             return Err(Error::refused("not_found", text));
@@ -76,8 +79,8 @@ impl TypedTool for Message {
     type Services = Channels;
 
     const NAME: &'static str = "Message";
-    const DESCRIPTION: &'static str = "Sends a message to the user on the messengers that they linked, such as Telegram: to nobody else. \
-Use it where the user wants to be told something while they are not in this chat, for example at the end of long work or in a schedule. \
+    const DESCRIPTION: &'static str = "Sends a message to the user, and to nobody else, on the messengers that they linked, such as Telegram. \
+Use it when the user wants to hear something while they are away from this chat, for example at the end of long work or in a schedule. \
 Do not repeat what you answer here.";
     const RULES: Rules = Rules::of(Access::Read).for_sub_agents(ForSubAgents::Never).without_machine();
 
@@ -96,7 +99,7 @@ Do not repeat what you answer here.";
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         match channels.message(context.user, &self.text, &self.channel).await {
-            Ok(sent) => Ok(Outcome::done(format!("it is being sent to {}", sent.join(", ")))),
+            Ok(sent) => Ok(Outcome::done(format!("the message is being sent to {}", sent.join(", ")))),
             Err(error) if error.kind() == "internal" => Err(PortError::Failed(error.to_string()).into()),
             Err(error) => Err(Failure::Told(error.message())),
         }

@@ -1,6 +1,6 @@
 //! The task that gives each line of work a task of its own: what arrived, answers that are complete, what is to be sent.
 //!
-//! Everything is found in the database, so that nothing depends on who was told what: a wake-up that is lost costs 20 s.
+//! The task finds all work in the database, so a lost wake-up delays work by 20 s at most.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -36,9 +36,9 @@ impl Inner {
         });
     }
 
-    /// Does all that is to be done now.
+    /// Starts tasks for all work that is due.
     async fn beat(self: &Arc<Self>, is_begun: &mut bool, purged_ms: &mut i64) -> Result<()> {
-        // Each time: an owner may have been removed, or may no longer be an administrator.
+        // Checked each time, because an owner may have been removed or may no longer be an administrator.
         self.sync().await?;
         if !*is_begun {
             self.settle_all().await?;
@@ -63,7 +63,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Works on what one person said in one conversation, unless a task does.
+    /// Handles what one person said in one conversation, unless a task is already doing so.
     fn receive(self: &Arc<Self>, lane: &ChannelLane) {
         let Some(live) = self.live(lane.account_id) else { return };
         let seats = self.seats_of(live.account.user);
@@ -71,7 +71,7 @@ impl Inner {
         let (inner, lane) = (Arc::clone(self), lane.clone());
         self.tasks.spawn(async move {
             let _working = working;
-            // The owner's own seat first: who waits for it takes none of the others' seats.
+            // The owner's permit is taken first, so that a task that waits for it holds no permit of other owners.
             let Ok(_own) = seats.acquire_owned().await else { return };
             let Ok(_seat) = Arc::clone(&inner.at_once).acquire_owned().await else { return };
             tokio::select! {
@@ -86,7 +86,7 @@ impl Inner {
         });
     }
 
-    /// Sends what is to be sent to one conversation, unless a task does.
+    /// Sends the waiting messages of one conversation, unless a task is already doing so.
     fn send(self: &Arc<Self>, lane: &ChannelLane) {
         if self.usable(lane.account_id).is_none() {
             return;
@@ -95,7 +95,7 @@ impl Inner {
         let (inner, lane) = (Arc::clone(self), lane.clone());
         self.tasks.spawn(async move {
             let _working = working;
-            // A try goes on when the server stops: without its outcome it would be made again.
+            // A try that has begun is finished even when the server stops; otherwise the message would be sent again.
             if let Err(error) = inner.send_all(&lane).await {
                 tracing::error!(%error, "messages of a channel could not be sent; they are tried again");
                 inner.pause(RETRY_PAUSE).await;
@@ -111,7 +111,7 @@ impl Inner {
         }
     }
 
-    /// Puts what answers are complete into the outbox.
+    /// Puts complete answers into the outbox.
     async fn send_complete_answers(self: &Arc<Self>) -> Result<()> {
         let mut after = 0;
         loop {
@@ -119,9 +119,9 @@ impl Inner {
             for answer in &answers {
                 after = answer.id;
                 if let Some(live) = self.usable(answer.account_id) {
-                    // The others do not wait for one that fails.
+                    // An answer that fails does not hold up the others.
                     if let Err(error) = self.complete(&live, answer).await {
-                        tracing::error!(%error, answer = answer.id, "an answer could not be sent; it is tried again");
+                        tracing::error!(%error, answer = answer.id, "an answer could not be put into the outbox; it is tried again");
                     }
                 }
             }

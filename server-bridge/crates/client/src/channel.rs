@@ -24,29 +24,29 @@ use crate::globals::Globals;
 pub(crate) enum ChannelCommand {
     /// List the messengers, and what an account on each needs
     Kinds,
-    /// Make an account of your own, or change the one with this name
+    /// Add a channel of your own, or change the one with this name
     Add(Box<AddOptions>),
     /// List the channels that you may link with
     List,
-    /// Show how a channel is: connected as whom, since when, what went wrong
+    /// Show a channel's status: its name on the messenger, since when it is connected, and the last error
     Status {
         /// Its name
         #[arg(add = names::channels())]
         name: String,
     },
-    /// Ask the messenger who an account is
+    /// Ask the messenger for the name of a channel's account
     Test {
         /// Its name
         #[arg(add = names::channels())]
         name: String,
     },
-    /// Get a code to send to the channel in a direct message: it links you, for 10 minutes and once
+    /// Get a code that links you when you send it to the bot in a direct message; valid for 10 minutes and one use
     Link {
         /// Its name
         #[arg(add = names::channels())]
         name: String,
     },
-    /// List your links, and those of others with your channels
+    /// List your links, and other people's links with your channels
     Links,
     /// Remove a link
     Unlink {
@@ -67,15 +67,15 @@ pub(crate) enum ChannelCommand {
 pub(crate) struct AddOptions {
     /// Its name: a-z, 0-9, '_', '.' and '-'
     name: String,
-    /// The messenger, as `sandbridge channel kinds` shows it; may be left out when the channel is changed
+    /// The messenger, as `sandbridge channel kinds` lists it; not needed when you change a channel
     kind: Option<String>,
-    /// A value that is no secret; may be given many times
+    /// A value that is not a secret; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Read the secrets from standard input instead of asking for them: a line KEY=VALUE for each
     #[arg(long)]
     secrets_stdin: bool,
-    /// Only this person may write, by the messenger's id of them, and only if they are linked; may be given many times
+    /// Allow only the person with this id on the messenger, who must also be linked; may be given several times
     #[arg(long, value_name = "ID")]
     allow: Vec<String>,
     /// Let every user link with it; for administrators
@@ -151,7 +151,7 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
 /// The exit code of an account that the messenger does not know.
 const FAILED: u8 = 1;
 
-/// What to send for an account. Of a known one, what is not given stays.
+/// The document to send for an account. Values that are not given keep their stored value if the account exists.
 fn put(
     options: AddOptions,
     kinds: &[ChannelKind],
@@ -160,7 +160,10 @@ fn put(
     let AddOptions { name, kind, set, secrets_stdin, allow, shared, off } = options;
     let usage = |text: String| Failure::other("usage", text);
     let kind = kind.or_else(|| known.map(|known| known.kind.clone())).ok_or_else(|| {
-        usage("name the messenger after the channel's name; `sandbridge channel kinds` lists them".to_owned())
+        usage(
+            "write the messenger after the channel's name; `sandbridge channel kinds` lists the messengers"
+                .to_owned(),
+        )
     })?;
     let mut values: BTreeMap<String, String> = known.map(|known| known.values.clone()).unwrap_or_default();
     let mut lines = set;
@@ -170,7 +173,7 @@ fn put(
         );
     }
     for line in lines {
-        // The line is not shown: it may hold a secret.
+        // The error does not repeat the line, because it may hold a secret.
         let (key, value) =
             line.split_once('=').ok_or_else(|| usage("a value has the form KEY=VALUE".to_owned()))?;
         values.insert(key.trim().to_owned(), value.trim().to_owned());

@@ -69,7 +69,7 @@ impl Calls {
         open.ok_or_else(away)?.send(Call { id, request, tell }).await.map_err(|_| away())?;
         match timeout(REQUEST_TIMEOUT, told).await {
             Ok(Ok(answer)) => answer,
-            // It stayed in the queue.
+            // The request was not sent: it is still in the queue.
             Ok(Err(_)) => Err(away()),
             Err(_) => Err(Failure::Unknown("no answer came".to_owned())),
         }
@@ -83,20 +83,20 @@ pub(crate) struct Pending(HashMap<String, oneshot::Sender<Answer>>);
 impl Pending {
     /// A request as it is sent; its answer is waited for.
     pub(crate) fn add(&mut self, call: Call) -> String {
-        // Those who gave up are forgotten.
+        // Removes requests whose callers stopped waiting.
         self.0.retain(|_, tell| !tell.is_closed());
         self.0.insert(call.id, call.tell);
         call.request.to_string()
     }
 
-    /// Hands an answer to who waits for it; `false` if nobody does.
+    /// Passes an answer to the caller that waits for it; `false` if no caller does.
     pub(crate) fn answer(&mut self, id: &str, answer: Answer) -> bool {
-        // Who waited may be gone.
+        // The caller may have stopped waiting.
         self.0.remove(id).map(|tell| tell.send(answer)).is_some()
     }
 }
 
-/// What was sent and has no answer may have been done.
+/// Ends all open requests. Their outcome is unknown, because the platform may have carried them out.
 impl Drop for Pending {
     fn drop(&mut self) {
         for (_, tell) in self.0.drain() {

@@ -46,7 +46,7 @@ const WEBHOOK_MARGIN_MS: i64 = 5_000;
 const MARKDOWN: Markdown =
     Markdown { is_entity: false, is_json: false, strike: "", tags: &["<font", "<img"] };
 
-/// What an account is made of.
+/// The values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "dingtalk",
     title: "DingTalk",
@@ -68,7 +68,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "robot_code",
             label: "Robot code",
-            help: "Only if it is not the Client ID.",
+            help: "Leave it empty if the robot code is the Client ID.",
             is_secret: false,
             default: Some(""),
         },
@@ -189,7 +189,9 @@ impl DingTalk {
                 if let Some(event) = incoming::read(&message) {
                     let cursor = event.at_ms.to_string();
                     if let Err(why) = inbox.take(vec![event], Some(cursor)).await {
-                        tracing::warn!("a message of DingTalk was not committed, and will come again: {why}");
+                        tracing::warn!(
+                            "a message of DingTalk could not be stored; DingTalk will send it again: {why}"
+                        );
                         return Ok(None);
                     }
                 }
@@ -211,7 +213,7 @@ impl DingTalk {
                 body["userIds"] = json!([id]);
                 "/v1.0/robot/oToMessages/batchSend"
             }
-            _ => return Err(Failure::Message("the conversation is none of DingTalk".to_owned())),
+            _ => return Err(Failure::Message("the conversation is not one of DingTalk".to_owned())),
         };
         let found = self.api.call(path, body).await?;
         let is_listed = |key: &str| found[key].as_array().is_some_and(|list| !list.is_empty());
@@ -299,7 +301,7 @@ impl Platform for DingTalk {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("DingTalk changes no messages of this kind".to_owned())) })
+        Box::pin(async { Err(Failure::Message("DingTalk cannot change messages of this kind".to_owned())) })
     }
 
     fn send_file<'a>(

@@ -38,7 +38,7 @@ const NONCE_MAX_CHARS: usize = 25;
 const FILE_MAX_BYTES: u64 = 10 << 20;
 /// The longest name of a file, in characters.
 const FILE_NAME_MAX_CHARS: usize = 100;
-/// Links show no preview: no page is loaded because a model names it.
+/// The message flag that turns off link previews, so that a model cannot make Discord load a page.
 const SUPPRESS_EMBEDS: u64 = 1 << 2;
 /// Only the person who pressed sees it.
 const EPHEMERAL: u64 = 1 << 6;
@@ -69,9 +69,8 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let token = setting(SETUP, values, "token")?;
     let of_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if token.len() < 30 || token.split('.').count() != 3 || !token.chars().all(of_token) {
-        return Err(
-            "the bot token has three parts with dots in between, as Discord shows it under Bot".to_owned()
-        );
+        return Err("a bot token consists of three parts separated by dots; copy it from Discord's page Bot"
+            .to_owned());
     }
     let http = Http::new(reach, &[&token])?;
     let api = http.base(&setting(SETUP, values, "api")?)?;
@@ -131,7 +130,8 @@ impl Discord {
 }
 
 fn sent(document: &Value) -> Result<Sent, Failure> {
-    let id = document["id"].as_str().ok_or_else(|| Failure::Unknown("an answer without an id".to_owned()))?;
+    let id =
+        document["id"].as_str().ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
     Ok(Sent { id: id.to_owned() })
 }
 

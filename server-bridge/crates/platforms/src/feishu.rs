@@ -57,7 +57,7 @@ const IMAGE_MAX_BYTES: usize = 10 * 1024 * 1024;
 /// connections.
 const REFUSED_CODES: [i64; 3] = [403, 514, 1_000_040_350];
 
-/// What an account is made of.
+/// The values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "feishu",
     title: "Feishu / Lark",
@@ -127,7 +127,7 @@ impl Feishu {
         let found = self.api.endpoint().await.map_err(End::from)?;
         let code = found["code"].as_i64().unwrap_or(-1);
         let why = || {
-            let why = found["msg"].as_str().unwrap_or("no reason given");
+            let why = found["msg"].as_str().unwrap_or("the platform gave no reason");
             self.api.http.reason(&format!("{why} ({code})"))
         };
         if REFUSED_CODES.contains(&code) {
@@ -137,7 +137,7 @@ impl Feishu {
         Ok((url.to_owned(), self.ping_every(&found["data"]["ClientConfig"])))
     }
 
-    /// Never so seldom that silence would be noticed before a pong could come.
+    /// At most the interval at which a pong still arrives before the connection counts as silent.
     fn ping_every(&self, config: &Value) -> Duration {
         let asked = Duration::from_secs(config["PingInterval"].as_u64().unwrap_or(u64::MAX).min(3600));
         asked.clamp(Duration::from_millis(50), self.silence / 3)
@@ -224,7 +224,7 @@ impl Feishu {
         };
         let event: Value = serde_json::from_slice(&whole).unwrap_or_default();
         let Some(event) = incoming::read(&event, bot) else {
-            // It says nothing to us, and would come again.
+            // The event is of no use here; without an acknowledgement the platform would send it again.
             return Some(ack(&frame, &Value::Null, began));
         };
         let waits = match &event.what {
@@ -234,7 +234,7 @@ impl Feishu {
         let id = event.id.clone();
         if let Err(why) = inbox.take(vec![event], None).await {
             self.forget_press(&id);
-            tracing::warn!("an event of Feishu was not committed, and will come again: {why}");
+            tracing::warn!("an event of Feishu could not be stored; Feishu will send it again: {why}");
             return None;
         }
         let Some(waits) = waits else { return Some(ack(&frame, &Value::Null, began)) };
@@ -282,7 +282,9 @@ impl Feishu {
         };
         let data = self.api.call(Method::POST, &path, || Body::Json(body.clone())).await?;
         let id = incoming::id(&data["message_id"]);
-        Ok(Sent { id: id.ok_or_else(|| Failure::Unknown("the answer names no message".to_owned()))? })
+        Ok(Sent {
+            id: id.ok_or_else(|| Failure::Unknown("the platform's answer has no message id".to_owned()))?,
+        })
     }
 }
 
@@ -340,7 +342,7 @@ impl Platform for Feishu {
         Box::pin(async move {
             tokio::select! {
                 end = Feishu::run(self, inbox, stop) => end.unwrap_or_else(|end| end),
-                // Connecting is given up; a connection closes itself.
+                // An open connection closes by itself; a connection attempt is dropped 3 s after the stop.
                 () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(3)).await } => End::Stopped,
             }
         })
@@ -394,7 +396,7 @@ impl Platform for Feishu {
     fn answer_press<'a>(&'a self, handle: &'a Value, text: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async move {
             let waits = self.forget_press(handle["event"].as_str().unwrap_or_default());
-            // The acknowledgement may be gone by now; the card shows the outcome, too.
+            // The acknowledgement may have been sent by now; the card shows the outcome as well.
             let _ = waits.map(|waits| waits.send(text.to_owned()));
             Ok(())
         })

@@ -209,7 +209,8 @@ impl Http {
                 request.header(CONTENT_TYPE, "application/json; charset=utf-8").body(value.to_string())
             }
             Body::Form(fields) => {
-                let mut url = Url::parse("x:").map_err(|_| Failure::Message("no form".to_owned()))?;
+                let mut url = Url::parse("x:")
+                    .map_err(|_| Failure::Message("the form cannot be encoded".to_owned()))?;
                 url.query_pairs_mut().extend_pairs(fields);
                 request
                     .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
@@ -228,7 +229,7 @@ impl Http {
             })?;
             Ok(body.map(|body| Answer { status, headers, body }))
         };
-        timeout(patience, work).await.map_err(|_| Failure::Unknown("it takes too long".to_owned()))?
+        timeout(patience, work).await.map_err(|_| Failure::Unknown("the request took too long".to_owned()))?
     }
 
     /// Fetches a file: at most `max_bytes`, whatever length is stated. Redirects are followed within reach, and to another host without
@@ -250,10 +251,13 @@ impl Http {
                 if status.is_redirection() {
                     let to =
                         response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default();
-                    let next =
-                        url.join(to).map_err(|_| Failure::Message("it redirects nowhere".to_owned()))?;
+                    let next = url.join(to).map_err(|_| {
+                        Failure::Message("the address redirects to an invalid address".to_owned())
+                    })?;
                     if url.scheme() == "https" && next.scheme() != "https" {
-                        return Err(Failure::Message("it redirects to an unencrypted address".to_owned()));
+                        return Err(Failure::Message(
+                            "the address redirects to an unencrypted address".to_owned(),
+                        ));
                     }
                     if url.origin() != next.origin() {
                         headers.clear();
@@ -270,9 +274,11 @@ impl Http {
                     status => Err(Failure::Message(format!("the file cannot be fetched: status {status}"))),
                 };
             }
-            Err(Failure::Message("it redirects too often".to_owned()))
+            Err(Failure::Message("the address redirects too often".to_owned()))
         };
-        timeout(TRANSFER_TIMEOUT, work).await.map_err(|_| Failure::Away("it takes too long".to_owned()))?
+        timeout(TRANSFER_TIMEOUT, work)
+            .await
+            .map_err(|_| Failure::Away("the request took too long".to_owned()))?
     }
 
     fn checked(&self, url: &str) -> Result<Url, Failure> {

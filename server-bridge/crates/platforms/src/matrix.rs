@@ -49,7 +49,7 @@ const SETUP: &[Setup] = &[
     Setup {
         key: "token",
         label: "Access token",
-        help: "Make an account for the bot, sign in as it in Element, and copy the token from All settings → Help & About → Access token. Then close the window without signing out, which would end the token.",
+        help: "Make an account for the bot, sign in to it in Element, and copy the token from All settings → Help & About → Access token. Then close the window without signing out, which would end the token.",
         is_secret: true,
         default: None,
     },
@@ -61,7 +61,7 @@ pub(crate) const KIND: Kind = Kind { name: "matrix", title: "Matrix", setup: SET
 fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let token = setting(SETUP, values, "token")?;
     if !token.chars().all(|c| c.is_ascii_graphic()) {
-        return Err("the access token has characters that no token has".to_owned());
+        return Err("the access token contains characters that a token cannot contain".to_owned());
     }
     let http = Http::new(reach, &[&token])?.with_answer_max(ANSWER_MAX_BYTES);
     let server = http.base(&setting(SETUP, values, "server")?)?;
@@ -135,8 +135,10 @@ impl Matrix {
 
     async fn us(&self) -> Result<Us, Failure> {
         let us = self.get("client/v3/account/whoami").await?;
-        let id =
-            us["user_id"].as_str().ok_or_else(|| Failure::Away("whoami names nobody".to_owned()))?.to_owned();
+        let id = us["user_id"]
+            .as_str()
+            .ok_or_else(|| Failure::Away("the answer of whoami names no user".to_owned()))?
+            .to_owned();
         let name = match self.get(&format!("client/v3/profile/{}/displayname", segment(&id))).await {
             Ok(profile) => profile["displayname"].as_str().unwrap_or_default().to_owned(),
             Err(Failure::Closed(_) | Failure::Message(_)) => String::new(),
@@ -153,9 +155,9 @@ impl Matrix {
         key: &str,
     ) -> Result<Sent, Failure> {
         let (room, thread) = parted(&to.id);
-        // Asked each time: somebody may have come whom the next look shows.
+        // The members are requested each time, because somebody may have joined since the last sync.
         if !to.is_group && self.count(room).await.map_err(Failure::not_sent)? > 2 {
-            return Err(Failure::Message("other people read this room now".to_owned()));
+            return Err(Failure::Message("other people can read this room now".to_owned()));
         }
         let answered = reply["event"].as_str();
         if content["m.relates_to"].is_null() {
@@ -177,7 +179,7 @@ impl Matrix {
         let sent = self.ask(Method::PUT, &path, Body::Json(content), REQUEST_TIMEOUT).await?;
         let id = sent["event_id"]
             .as_str()
-            .ok_or_else(|| Failure::Unknown("an answer without an id".to_owned()))?;
+            .ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
         Ok(Sent { id: id.to_owned() })
     }
 
@@ -277,7 +279,7 @@ impl Platform for Matrix {
             let media_type = media_type.unwrap_or("application/octet-stream");
             let path = format!("media/v3/upload?filename={}", segment(&name));
             let body = Body::Bytes(media_type.to_owned(), file.bytes.clone());
-            // What was uploaded and is not sent is seen by nobody.
+            // An uploaded file is not visible to anybody until it is sent.
             let uploaded = self.ask(Method::POST, &path, body, TRANSFER_TIMEOUT).await.map_err(
                 |failure| match failure {
                     Failure::Unknown(why) => Failure::Away(why),
@@ -310,7 +312,9 @@ impl Platform for Matrix {
             let Some((server, id)) =
                 address.split_once('/').filter(|(server, id)| is_plain(server) && is_plain(id))
             else {
-                return Err(Failure::Message("the message names no file of Matrix".to_owned()));
+                return Err(Failure::Message(
+                    "the message does not name a file on the homeserver".to_owned(),
+                ));
             };
             let url = format!(
                 "{}/_matrix/client/v1/media/download/{}/{}",

@@ -1,4 +1,4 @@
-//! Styled texts as marks that nest: what opens inside of another closes before it.
+//! Styled texts as nested marks: an inner mark closes before the outer one.
 
 use crate::styled::{Piece, Styled};
 

@@ -58,7 +58,7 @@ const TURN_WAIT_MS: u64 = 500;
 /// How long to wait before an event that was not committed is tried again.
 const COMMIT_AGAIN: Duration = Duration::from_secs(1);
 
-/// What an account is made of.
+/// The values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "onebot",
     title: "OneBot 11 (NapCat)",
@@ -73,7 +73,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "listen",
             label: "Listen on",
-            help: "For a WebSocket client in NapCat: the address of this server that NapCat connects to, as 0.0.0.0:6199.",
+            help: "For a WebSocket client in NapCat: the IP address and port of this server that NapCat connects to, such as 0.0.0.0:6199.",
             is_secret: false,
             default: Some(""),
         },
@@ -90,7 +90,7 @@ pub(crate) const KIND: Kind = Kind {
 
 fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let value = |key: &str| setting(KIND.setup, setup, key);
-    // Without one, anybody could speak for the account.
+    // Without a token, anybody could send events in the account's name.
     let token = value("token")?;
     let http = Http::new(reach, &[&token])?;
     let (url, listen) = (value("url")?, value("listen")?);
@@ -119,7 +119,7 @@ fn make(setup: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
                 listen.parse().map_err(|_| "the address to listen on must be an IP address and a port")?;
             Way::Reverse(address)
         }
-        _ => return Err("enter either an address or what to listen on".to_owned()),
+        _ => return Err("enter either the address to connect to or the address to listen on".to_owned()),
     };
     Ok(Arc::new(OneBot::new(http, way, token)))
 }
@@ -175,7 +175,7 @@ impl OneBot {
                                 timeout(HANDSHAKE_TIMEOUT, Socket::accept(stream, &token)).await.ok().flatten()
                             });
                         }
-                        // Whoever has no token, or no WebSocket, is left alone.
+                        // A connection without the token, or without a WebSocket handshake, is dropped.
                         Some(done) = handshakes.join_next() => if let Ok(Some(socket)) = done {
                             break socket;
                         }
@@ -235,7 +235,7 @@ impl OneBot {
         let came: Value = serde_json::from_str(text).unwrap_or_default();
         if came["post_type"].is_null() {
             let result = match came["status"].as_str() {
-                // `async`: it is taken, and its result is not told.
+                // The status `async`: the program accepted the action and does not report its result.
                 Some("ok" | "async") => Ok(came["data"].clone()),
                 _ => Err(failure(&came)),
             };
@@ -247,16 +247,16 @@ impl OneBot {
             inbox.alive();
             return None;
         }
-        // NapCat is there, and QQ is not: nothing would arrive.
+        // NapCat is connected but the account is not logged in at QQ, so no messages would arrive.
         if came["status"]["online"] == false {
             return Some(End::Lost("the account is not logged in at QQ".to_owned()));
         }
         inbox.alive();
         let event = message::read(&came)?;
         let time = came["time"].to_string();
-        // It does not come again: it is kept until it is committed.
+        // WeCom does not send the event again, so this loop keeps it until it is committed.
         while let Err(why) = inbox.take(vec![event.clone()], Some(time.clone())).await {
-            tracing::warn!("an event of OneBot was not committed, and is tried again: {why}");
+            tracing::warn!("an event of OneBot could not be stored; it is tried again: {why}");
             tokio::select! {
                 () = stop.cancelled() => return Some(End::Stopped),
                 () = sleep(COMMIT_AGAIN) => {}
@@ -282,7 +282,7 @@ impl OneBot {
     }
 
     async fn ask_paced(&self, action: &'static str, params: Value) -> Result<Value, Failure> {
-        // Held until the answer is there, and the next message comes later: nobody waits here for another one's answer.
+        // The lock is held until the answer arrives. A second caller fails at once instead of waiting.
         let Ok(mut next) = self.next.try_lock() else {
             return Err(Failure::TooFast { wait_ms: TURN_WAIT_MS });
         };
@@ -312,7 +312,7 @@ impl OneBot {
 /// Why an action failed.
 fn failure(answer: &Value) -> Failure {
     let texts = ["wording", "message", "msg"].map(|key| answer[key].as_str().unwrap_or_default());
-    let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("no reason given");
+    let text = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("the platform gave no reason");
     let code = answer["retcode"].as_i64().unwrap_or(0);
     let why = format!("{text:.200} ({code})");
     if matches!(code, 1401 | 1403) { Failure::Account(why) } else { Failure::Message(why) }
@@ -323,7 +323,7 @@ fn target(to: &Conversation) -> Result<Value, Failure> {
     match to.id.split_once(':') {
         Some(("group", group)) => Ok(json!({"group_id": number(group)})),
         Some(("private", user)) => Ok(json!({"user_id": number(user)})),
-        _ => Err(Failure::Message("the conversation is none of OneBot".to_owned())),
+        _ => Err(Failure::Message("the conversation is not one of OneBot".to_owned())),
     }
 }
 
@@ -352,7 +352,7 @@ impl Platform for OneBot {
     fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
         Box::pin(async {
             if let Way::Reverse(_) = self.way {
-                // Only the connection that runs can be asked.
+                // In reverse mode only the open connection can be used for requests.
                 return Ok(login(&self.ask("get_login_info", json!({})).await?));
             }
             let mut socket = self.connect().await?;
@@ -389,7 +389,7 @@ impl Platform for OneBot {
             let session = self.session(socket, calls, inbox, stop);
             let greeted = async {
                 match self.greet(inbox).await {
-                    // The session says how it ends.
+                    // The session's result is the reason for the end.
                     Ok(()) | Err(Failure::Away(_) | Failure::Unknown(_)) => std::future::pending().await,
                     Err(failure) => failure.into(),
                 }
@@ -436,7 +436,7 @@ impl Platform for OneBot {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("QQ changes no messages".to_owned())) })
+        Box::pin(async { Err(Failure::Message("QQ cannot change messages that were sent".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -478,11 +478,11 @@ impl Platform for OneBot {
             let file =
                 id(&media.handle["file"]).ok_or_else(|| Failure::Message("the file has no id".to_owned()))?;
             let found = self.ask("get_file", json!({"file_id": file, "file": file})).await?;
-            // A path of the other machine says nothing here.
+            // A path on NapCat's machine cannot be read here.
             if let Some(text) = found["base64"].as_str().filter(|text| !text.is_empty()) {
                 let bytes = BASE64_STANDARD
                     .decode(text)
-                    .map_err(|_| Failure::Message("the file is garbled".to_owned()))?;
+                    .map_err(|_| Failure::Message("the file's content is not valid base64".to_owned()))?;
                 let is_good = bytes.len() as u64 <= max_bytes;
                 return if is_good {
                     Ok(bytes.into())

@@ -8,16 +8,16 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use crate::platform::Unit;
 use crate::styled::{Piece, Place, Style, Styled};
 
-/// What a text costs on a platform.
+/// How a platform counts the length of a text.
 pub trait Cost {
-    /// The length of a text in a style, what its characters need to be escaped included.
+    /// The length of a text in a style, including the characters that escaping adds.
     fn text(&self, text: &str, style: &Style) -> usize;
 
-    /// What a piece of a style needs in front and behind: marks, tags, fences.
+    /// The length of the marks, tags or fences around a piece of this style.
     fn around(&self, style: &Style) -> usize;
 }
 
-/// Texts without markup of their own, as on platforms that take styles beside the text.
+/// Texts without markup, for platforms that take styles separately from the text.
 impl Cost for Unit {
     fn text(&self, text: &str, _: &Style) -> usize {
         match self {
@@ -52,7 +52,7 @@ pub fn split(styled: &Styled, max: usize, cost: &dyn Cost) -> Vec<Styled> {
                 part.push(&rest[..at], &piece.style, cost);
                 rest = &rest[at..];
             } else if part.is_empty() {
-                // Not even one character fits beside its marks.
+                // The marks leave no room for even one character.
                 rest = &rest[rest.graphemes(true).next().map_or(rest.len(), str::len)..];
                 continue;
             } else if at > 0 && part.cost < max / 2 {
@@ -83,7 +83,7 @@ impl Building {
         self.styled.push(text, style);
     }
 
-    /// What was put together, unless there is nothing to read.
+    /// The finished part; `None` if it has no visible text.
     fn take(&mut self) -> Option<Styled> {
         self.cost = 0;
         let styled = std::mem::take(&mut self.styled).trimmed();
@@ -97,7 +97,7 @@ fn fitting(text: &str, style: &Style, room: usize, cost: &dyn Cost) -> usize {
     for grapheme in text.graphemes(true) {
         used += cost.text(grapheme, style);
         if used > room {
-            // A character of a thousand accents is cut between them, or nothing would ever fit.
+            // A character with too many combining marks is cut between the marks; otherwise it would never fit.
             return if bytes == 0 { fitting_chars(text, style, room, cost) } else { bytes };
         }
         bytes += grapheme.len();
@@ -128,7 +128,7 @@ fn cut(text: &str, fits: usize, style: &Style) -> usize {
     behind("\n\n").or(line).or_else(|| behind(" ")).unwrap_or(fits)
 }
 
-/// True if a cut there is behind a line or a word.
+/// True if a cut at this place follows a line or a word.
 fn is_good(text: &str, at: usize) -> bool {
     text[..at].ends_with(['\n', ' '])
 }
@@ -136,7 +136,7 @@ fn is_good(text: &str, at: usize) -> bool {
 /// The longest address that is spelled out, in bytes.
 const SPELLED_MAX_BYTES: usize = 1000;
 
-/// A text in which links that a platform does not show have their address behind their words. The rest is as it was.
+/// The text in which the address follows, in parentheses, the words of each link that the platform does not show.
 pub fn spelled(text: &Styled, is_shown: impl Fn(&str) -> bool) -> Styled {
     let mut spelled = Styled::default();
     for Piece { text, style } in &text.pieces {
@@ -199,7 +199,7 @@ mod tests {
         part.pieces.iter().map(|piece| cost.text(&piece.text, &piece.style) + cost.around(&piece.style)).sum()
     }
 
-    /// What is left of a text if the cuts take spaces away.
+    /// The text without the white space that cuts remove.
     fn letters(text: &str) -> String {
         text.split_whitespace().collect()
     }

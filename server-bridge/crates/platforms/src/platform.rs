@@ -106,7 +106,7 @@ pub enum Failure {
     #[error("the conversation is closed: {0}")]
     Closed(String),
     /// The time or the number of answers to the event is used up.
-    #[error("the platform takes no more answers to this message")]
+    #[error("the platform accepts no more answers to this message")]
     Expired,
 }
 
@@ -251,7 +251,7 @@ pub trait Platform: Send + Sync {
         inbox: &'a dyn Inbox,
     ) -> BoxFuture<'a, Result<Value, Failure>> {
         let _ = (headers, body, inbox);
-        Box::pin(async { Err(Failure::Message("this account takes no deliveries".to_owned())) })
+        Box::pin(async { Err(Failure::Message("this account does not accept deliveries".to_owned())) })
     }
 }
 

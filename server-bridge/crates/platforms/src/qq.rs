@@ -1,7 +1,7 @@
 //! Bots of QQ: events by the gateway or by webhook, answers as replies to a message.
 //!
 //! A bot may not begin a conversation: each message answers one that came, within an hour (in a group: five minutes), and at most five
-//! answer one. `(msg_id, msg_seq)` is the platform's key against doubles; the number is taken from the message's key.
+//! answer one. The platform recognizes duplicates by `(msg_id, msg_seq)`; the sequence number is computed from the message's key.
 
 mod api;
 mod gateway;
@@ -32,10 +32,10 @@ use crate::platform::{
 };
 use crate::styled::Styled;
 
-/// The longest text, in characters: the documents name no limit, so it is well below the 4,000 that others report.
+/// The longest text, in characters. QQ documents no limit; this is well below the 4,000 that other users of the API report.
 const TEXT_MAX_CHARS: usize = 2000;
 
-/// The same as Markdown, in bytes: never more characters than that.
+/// The longest Markdown text, in bytes.
 const MARKDOWN_MAX_BYTES: usize = 3500;
 
 /// The most buttons: five rows of one (documents: at most five rows).
@@ -53,7 +53,7 @@ const TAGS: &[&str] = &["<@", "<qqbot-", "<emoji:", "<#"];
 const MARKDOWN: Markdown = Markdown { is_entity: false, is_json: false, strike: "~~", tags: TAGS };
 const PLAIN: Plain = Plain { unit: Unit::Chars, tags: TAGS };
 
-/// What an account is made of.
+/// The values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "qq",
     title: "QQ",
@@ -75,21 +75,21 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "delivery",
             label: "Delivery",
-            help: "websocket, or webhook if the bot's settings hold a callback address: then enter the address of this account there.",
+            help: "Enter websocket, or webhook if the bot has a callback address in its settings; in that case enter this account's address there.",
             is_secret: false,
             default: Some("websocket"),
         },
         Setup {
             key: "markdown",
             label: "Markdown and buttons",
-            help: "yes if the bot may send Markdown messages, which QQ grants on request; otherwise texts are plain, and choices are numbered.",
+            help: "Enter yes if QQ has granted the bot Markdown messages, which it does on request. Otherwise texts are sent without formatting, and choices are numbered.",
             is_secret: false,
             default: Some("no"),
         },
         Setup {
             key: "address",
             label: "Address of the API",
-            help: "https://sandbox.api.sgroup.qq.com for the sandbox.",
+            help: "Use https://sandbox.api.sgroup.qq.com for the sandbox.",
             is_secret: false,
             default: Some("https://api.sgroup.qq.com"),
         },
@@ -142,7 +142,7 @@ impl Qq {
         })
     }
 
-    /// While deliveries come to us, the account is alive as long as its token is.
+    /// In webhook mode there is no connection; the account counts as connected while its token is valid.
     async fn wait_for_deliveries(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<End, End> {
         inbox.connected(&self.probe().await.map_err(End::from)?);
         let mut checks = interval(self.silence / 2);
@@ -177,12 +177,12 @@ impl Qq {
         body["msg_seq"] = json!(number_of(key));
         let path = format!("{}/messages", path_of(to)?);
         let found = self.api.call(Method::POST, &path, Body::Json(body)).await?;
-        // Of a double the platform does not tell the id.
+        // For a duplicate, the platform does not return the message's id.
         Ok(Sent { id: found.and_then(|found| incoming::id(&found["id"])).unwrap_or_default() })
     }
 }
 
-/// The number of a message among those that answer one: the same for the same key, from 1 to 2^31 - 1.
+/// The sequence number of an answer, from 1 to 2^31 - 1: the same key gives the same number.
 fn number_of(key: &str) -> u32 {
     let hash =
         key.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
@@ -190,7 +190,7 @@ fn number_of(key: &str) -> u32 {
 }
 
 fn path_of(to: &Conversation) -> Result<String, Failure> {
-    let other = || Failure::Message("the conversation is none of QQ".to_owned());
+    let other = || Failure::Message("the conversation is not one of QQ".to_owned());
     let (kind, id) = to.id.split_once(':').ok_or_else(other)?;
     let id = incoming::id(&json!(id)).ok_or_else(other)?;
     match kind {
@@ -220,7 +220,7 @@ impl Platform for Qq {
             edit_every_ms: 0,
             send_every_ms: 1000,
             idempotent: true,
-            // In a group it is shorter, which each event's reply tells.
+            // In a group the time is shorter; each event's `reply` holds it.
             reply_window_ms: Some(60 * 60 * 1000),
             replies_max: Some(5),
             replays: true,
@@ -288,7 +288,7 @@ impl Platform for Qq {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("QQ changes no messages".to_owned())) })
+        Box::pin(async { Err(Failure::Message("QQ cannot change messages that were sent".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -308,7 +308,7 @@ impl Platform for Qq {
                 json!({"file_type": kind, "file_data": data, "file_name": file.name, "srv_send_msg": false});
             let path = format!("{}/files", path_of(to)?);
             let found = self.api.call(Method::POST, &path, Body::Json(body)).await;
-            // It is stored, and shown to nobody yet.
+            // The upload alone shows the file to nobody.
             let found = found.map_err(Failure::not_sent)?;
             let media = json!({"file_info": found.unwrap_or_default()["file_info"]});
             self.reply(to, json!({"msg_type": 7, "content": " ", "media": media}), reply, key).await
@@ -318,7 +318,7 @@ impl Platform for Qq {
     fn answer_press<'a>(&'a self, handle: &'a Value, _: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async move {
             let Some(interaction) = incoming::id(&handle["interaction"]) else { return Ok(()) };
-            // Ends the waiting on the button; a text cannot be shown there.
+            // Tells the client to stop showing the button as waiting; QQ cannot show a text there.
             let path = format!("/interactions/{interaction}");
             self.api.call(Method::PUT, &path, Body::Json(json!({"code": 0}))).await.map(drop)
         })
@@ -349,7 +349,7 @@ impl Platform for Qq {
                     inbox.alive();
                     Ok(json!({"op": 12, "d": 0}))
                 }
-                _ => Err(Failure::Message("an unknown kind of delivery".to_owned())),
+                _ => Err(Failure::Message("the kind of the delivery is unknown".to_owned())),
             }
         })
     }

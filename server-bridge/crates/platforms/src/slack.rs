@@ -58,7 +58,7 @@ const SETUP: &[Setup] = &[
     Setup {
         key: "api",
         label: "Address of the Web API",
-        help: "Leave it unless your workspace is on another address.",
+        help: "Change it only if your workspace has another address.",
         is_secret: false,
         default: Some("https://slack.com/api"),
     },
@@ -71,11 +71,7 @@ fn make(values: &Value, reach: &Reach) -> Result<Arc<dyn Platform>, String> {
     let token = |key: &str, prefix: &str| {
         let token = setting(SETUP, values, key)?;
         let is_token = token.starts_with(prefix) && token.chars().all(|c| c.is_ascii_graphic());
-        if is_token {
-            Ok(token)
-        } else {
-            Err(format!("this token has to begin with {prefix}: {}", label(key)))
-        }
+        if is_token { Ok(token) } else { Err(format!("this token must begin with {prefix}: {}", label(key))) }
     };
     let (app_token, bot_token) = (token("app_token", "xapp-")?, token("bot_token", "xoxb-")?);
     let http = Http::new(reach, &[&app_token, &bot_token])?;
@@ -164,7 +160,7 @@ impl Slack {
         let us = self.call("auth.test", &self.bot_token, Body::Form(Vec::new()), REQUEST_TIMEOUT).await?;
         let text = |key: &str| us[key].as_str().unwrap_or_default().to_owned();
         if text("user_id").is_empty() {
-            return Err(Failure::Away("auth.test names nobody".to_owned()));
+            return Err(Failure::Away("the answer of auth.test names no bot".to_owned()));
         }
         Ok(Us {
             user: text("user_id"),
@@ -228,7 +224,7 @@ impl Platform for Slack {
     fn probe(&self) -> BoxFuture<'_, Result<String, Failure>> {
         Box::pin(async move {
             let us = self.us().await?;
-            // The other token, too: an address that is not used costs nothing.
+            // Checks the app token as well. An address that is requested and not used has no effect.
             self.open().await?;
             Ok(us.shown)
         })
@@ -261,12 +257,13 @@ impl Platform for Slack {
             if let Some(thread) = thread {
                 body["thread_ts"] = json!(thread);
             }
-            // No page is loaded because a model names it.
+            // Link previews are off, so that a model cannot make Slack load a page.
             body["unfurl_links"] = json!(false);
             body["unfurl_media"] = json!(false);
             let sent = self.ask("chat.postMessage", body).await?;
-            let id =
-                sent["ts"].as_str().ok_or_else(|| Failure::Unknown("an answer without an id".to_owned()))?;
+            let id = sent["ts"]
+                .as_str()
+                .ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
             Ok(Sent { id: id.to_owned() })
         })
     }
@@ -310,7 +307,7 @@ impl Platform for Slack {
                 .await
                 .map_err(not_yet)?;
             let (Some(url), Some(id)) = (place["upload_url"].as_str(), place["file_id"].as_str()) else {
-                return Err(Failure::Away("Slack names no place for the file".to_owned()));
+                return Err(Failure::Away("Slack gave no address to upload the file to".to_owned()));
             };
             let body = Body::Bytes("application/octet-stream".to_owned(), file.bytes.clone());
             let uploaded = self
@@ -322,7 +319,9 @@ impl Platform for Slack {
                 200..300 => {}
                 429 => return Err(uploaded.too_fast()),
                 500.. => return Err(Failure::Away(format!("status {}", uploaded.status))),
-                status => return Err(Failure::Message(format!("the file is refused: status {status}"))),
+                status => {
+                    return Err(Failure::Message(format!("Slack refuses the file with status {status}")));
+                }
             }
             let (channel, thread) = parted(&to.id);
             let mut body = json!({"files": [{"id": id, "title": name}], "channel_id": channel});
@@ -354,7 +353,7 @@ impl Platform for Slack {
             let url = media.handle.as_str().unwrap_or_default();
             let host = |url: &str| Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
             let (place, api) = (host(url).unwrap_or_default(), host(&self.api).unwrap_or_default());
-            // The token goes to Slack alone.
+            // The token is sent to Slack only.
             let is_slacks =
                 place == api || [".slack.com", ".slack-files.com"].iter().any(|end| place.ends_with(end));
             if !is_slacks {

@@ -56,7 +56,7 @@ impl Socket {
         let connecting = Box::pin(connect(reach, url, headers));
         let inner = timeout(CONNECT_TIMEOUT, connecting)
             .await
-            .map_err(|_| Failure::Away("connecting takes too long".to_owned()))??;
+            .map_err(|_| Failure::Away("the connection could not be made in time".to_owned()))??;
         Ok(Self { inner, heard: Instant::now(), silence: SILENCE_TIMEOUT })
     }
 
@@ -154,12 +154,12 @@ impl Socket {
 
     async fn send(&mut self, message: Message) -> Result<(), String> {
         let sent = timeout(REQUEST_TIMEOUT, self.inner.send(message)).await;
-        sent.map_err(|_| "sending takes too long".to_owned())?.map_err(|error| why(&error))
+        sent.map_err(|_| "the message could not be sent in time".to_owned())?.map_err(|error| why(&error))
     }
 
     async fn flush(&mut self) -> Result<(), String> {
         let sent = timeout(REQUEST_TIMEOUT, self.inner.flush()).await;
-        sent.map_err(|_| "sending takes too long".to_owned())?.map_err(|error| why(&error))
+        sent.map_err(|_| "the message could not be sent in time".to_owned())?.map_err(|error| why(&error))
     }
 }
 
@@ -218,7 +218,7 @@ fn why(error: &WireError) -> String {
         WireError::Io(error) => error.to_string(),
         WireError::Capacity(_) => "a frame is too large".to_owned(),
         WireError::Protocol(error) => error.to_string(),
-        WireError::Utf8(_) => "a text is no UTF-8".to_owned(),
+        WireError::Utf8(_) => "a text is not UTF-8".to_owned(),
         WireError::Http(response) => format!("status {}", response.status().as_u16()),
         WireError::Tls(_) => "TLS failed".to_owned(),
         _ => "the WebSocket failed".to_owned(),

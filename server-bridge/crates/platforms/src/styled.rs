@@ -48,7 +48,7 @@ pub struct Piece {
     pub style: Style,
 }
 
-/// A styled text: pieces, no two neighbours of one style.
+/// A styled text: a list of pieces; neighbouring pieces have different styles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Styled {
     /// The pieces.
@@ -87,7 +87,7 @@ impl Styled {
         }
     }
 
-    /// The text alone.
+    /// The text without styles.
     pub fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
@@ -156,7 +156,7 @@ impl Table {
 struct Writer {
     styled: Styled,
     style: Style,
-    /// How often each is open: they nest.
+    /// How many of each style are open, since styles nest.
     strong: usize,
     emphasis: usize,
     struck: usize,
@@ -166,7 +166,7 @@ struct Writer {
     table: Option<Table>,
     /// The addresses of open links and pictures.
     links: Vec<Option<String>>,
-    /// A list's mark was just written: a paragraph goes on behind it.
+    /// True after a list's mark was written: the paragraph continues on the same line.
     after_mark: bool,
 }
 
@@ -181,7 +181,7 @@ impl Writer {
                 self.write(&text);
                 self.style.code = false;
             }
-            // Markup of HTML is shown as it was written: no platform may obey it.
+            // HTML is shown as text, so that no platform interprets it.
             Event::Html(text) | Event::InlineHtml(text) => self.write(&text),
             Event::SoftBreak | Event::HardBreak => self.write("\n"),
             Event::Rule => {
@@ -322,7 +322,7 @@ impl Writer {
         self.styled.pieces.is_empty() || written.take(end.len()).eq(end.chars().rev())
     }
 
-    /// A line feed, unless a line begins here. It belongs to what stands before it.
+    /// Adds a line feed, unless the text is at the start of a line. The line feed has the style of the text before it.
     fn begin_line(&mut self) {
         if let Some(last) = self.styled.pieces.last_mut()
             && !last.text.ends_with('\n')
@@ -331,7 +331,7 @@ impl Writer {
         }
     }
 
-    /// An empty line between blocks, except in lists and behind a mark.
+    /// Adds an empty line between blocks, except in lists and after a list's mark.
     fn begin_block(&mut self) {
         if self.after_mark {
             self.after_mark = false;

@@ -188,7 +188,7 @@ impl Telegram {
         };
         let id = sent["message_id"]
             .as_i64()
-            .ok_or_else(|| Failure::Unknown("an answer without an id".to_owned()))?;
+            .ok_or_else(|| Failure::Unknown("the answer has no message id".to_owned()))?;
         Ok(Sent { id: id.to_string() })
     }
 
@@ -226,7 +226,7 @@ impl Telegram {
             };
             let events = updates.iter().filter_map(|update| updates::event(update, us)).collect();
             if let Err(why) = inbox.take(events, Some(cursor(last + 1))).await {
-                return End::Lost(format!("nothing was committed: {why}"));
+                return End::Lost(format!("the events could not be stored: {why}"));
             }
             offset = Some(last + 1);
         }
@@ -328,8 +328,9 @@ impl Platform for Telegram {
             self.paced(to)?;
             let mut body = message.payload.clone();
             body["chat_id"] = json!(parted(&to.id)?.0);
-            body["message_id"] =
-                json!(id.parse::<i64>().map_err(|_| Failure::Message("no id of a message".to_owned()))?);
+            body["message_id"] = json!(
+                id.parse::<i64>().map_err(|_| Failure::Message("the message id is invalid".to_owned()))?
+            );
             match self.ask("editMessageText", body).await {
                 Ok(_) => Ok(()),
                 Err(Failure::Message(why)) if why.contains("message is not modified") => Ok(()),
@@ -397,7 +398,7 @@ impl Platform for Telegram {
                 !part.is_empty() && !part.starts_with('.') && part.chars().all(of_name)
             };
             if !path.split('/').all(is_plain) {
-                return Err(Failure::Message("Telegram names no file that can be fetched".to_owned()));
+                return Err(Failure::Message("Telegram gave no path to fetch the file from".to_owned()));
             }
             self.http.fetch(&format!("{}/file/bot{}/{path}", self.api, self.token), &[], max_bytes).await
         })
@@ -434,7 +435,7 @@ fn parted(id: &str) -> Result<(&str, Option<i64>), Failure> {
         None => Ok((id, None)),
         Some((chat, thread)) => match thread.parse() {
             Ok(thread) => Ok((chat, Some(thread))),
-            Err(_) => Err(Failure::Message("no id of a conversation".to_owned())),
+            Err(_) => Err(Failure::Message("the conversation id is invalid".to_owned())),
         },
     }
 }

@@ -137,7 +137,7 @@ pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    panic!("not within 10 s: {what}");
+    panic!("still waiting after 10 s: {what}");
 }
 
 /// A key of a message, the same for the same number.

@@ -62,7 +62,7 @@ const TOO_FAST_CODES: [i64; 3] = [45_009, 45_033, 846_607];
 const MARKDOWN: Markdown =
     Markdown { is_entity: false, is_json: false, strike: "", tags: &["<@", "<font", "<think"] };
 
-/// What an account is made of.
+/// The values that an account needs.
 pub(crate) const KIND: Kind = Kind {
     name: "wecom",
     title: "WeCom",
@@ -103,7 +103,7 @@ struct WeCom {
     bot_id: String,
     secret: String,
     calls: Calls,
-    /// Held while a reply waits for its answer: replies to one request have one id.
+    /// Held while a reply waits for its answer, because all replies to one request have the same id.
     replies: Mutex<()>,
     silence: Duration,
 }
@@ -162,7 +162,10 @@ impl WeCom {
     fn judged(&self, came: &Value, is_subscription: bool) -> Result<Value, Failure> {
         let code = came["errcode"].as_i64().unwrap_or(-1);
         let why = || {
-            self.http.reason(&format!("{} ({code})", came["errmsg"].as_str().unwrap_or("no reason given")))
+            self.http.reason(&format!(
+                "{} ({code})",
+                came["errmsg"].as_str().unwrap_or("the platform gave no reason")
+            ))
         };
         match code {
             0 => Ok(came["body"].clone()),
@@ -231,14 +234,14 @@ impl WeCom {
         }
         if came["body"]["event"]["eventtype"] == "disconnected_event" {
             return Some(End::Refused(
-                "another connection took the bot over: use it on one server only".to_owned(),
+                "another connection of this bot replaced this one: use the bot on one server only".to_owned(),
             ));
         }
         let event = incoming::read(&came["body"], request)?;
         let cursor = event.at_ms.to_string();
-        // It does not come again: it is kept until it is committed.
+        // WeCom does not send the event again, so this loop keeps it until it is committed.
         while let Err(why) = inbox.take(vec![event.clone()], Some(cursor.clone())).await {
-            tracing::warn!("an event of WeCom was not committed, and is tried again: {why}");
+            tracing::warn!("an event of WeCom could not be stored; it is tried again: {why}");
             tokio::select! {
                 () = stop.cancelled() => return Some(End::Stopped),
                 () = sleep(COMMIT_AGAIN) => {}
@@ -252,7 +255,7 @@ impl WeCom {
         self.calls.ask(request, frame).await
     }
 
-    /// The turn to reply: nobody waits here for another reply's answer.
+    /// Takes the right to reply; fails at once while another reply waits for its answer.
     fn turn(&self) -> Result<MutexGuard<'_, ()>, Failure> {
         self.replies.try_lock().map_err(|_| Failure::TooFast { wait_ms: TURN_WAIT_MS })
     }
@@ -261,7 +264,7 @@ impl WeCom {
     async fn push(&self, to: &Conversation, mut body: Value) -> Result<Value, Failure> {
         let chat = to.id.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "group"));
         let (_, chat) =
-            chat.ok_or_else(|| Failure::Message("the conversation is none of WeCom".to_owned()))?;
+            chat.ok_or_else(|| Failure::Message("the conversation is not one of WeCom".to_owned()))?;
         body["chatid"] = json!(chat);
         self.ask("aibot_send_msg", self.request("aibot_send_msg"), body).await
     }
@@ -329,7 +332,7 @@ impl Platform for WeCom {
                 return Ok(self.bot_id.clone());
             }
             self.connect().await?.close().await;
-            // The platform tells no name of a bot.
+            // The platform does not report a bot's name.
             Ok(self.bot_id.clone())
         })
     }
@@ -393,7 +396,7 @@ impl Platform for WeCom {
             if let Some(request) = reply["request"].as_str() {
                 let _turn = self.turn()?;
                 match self.ask("aibot_respond_msg", request.to_owned(), as_reply).await {
-                    // What it answers may be too old, or of an earlier connection; it was certainly not taken.
+                    // The request may be too old or from an earlier connection. The platform certainly did not take the reply.
                     Err(Failure::Message(_)) => {}
                     done => return done.map(|_| Sent { id: task }),
                 }
@@ -408,7 +411,7 @@ impl Platform for WeCom {
         _: &'a str,
         _: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
-        Box::pin(async { Err(Failure::Message("WeCom changes no messages that are finished".to_owned())) })
+        Box::pin(async { Err(Failure::Message("WeCom cannot change messages that are finished".to_owned())) })
     }
 
     fn send_file<'a>(
@@ -425,7 +428,7 @@ impl Platform for WeCom {
             let kind = if file.is_image && file.bytes.len() <= IMAGE_MAX_BYTES { "image" } else { "file" };
             let name = crate::names::file(&file.name);
             let name = if name.is_empty() { "file" } else { &name };
-            // It is stored, and shown to nobody yet.
+            // The upload alone shows the file to nobody.
             let media = self.upload(name, &file.bytes, kind).await.map_err(Failure::not_sent)?;
             self.push(to, json!({"msgtype": kind, kind: {"media_id": media}}))
                 .await

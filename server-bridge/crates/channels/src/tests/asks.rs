@@ -92,7 +92,7 @@ async fn a_button_counts_once_for_the_one_who_was_asked_and_its_message_shows_th
     assert!(shown.id == ask.id && shown.buttons.is_empty(), "{shown:?}");
     world.rests().await;
     assert_eq!(DONE.load(Ordering::SeqCst), 1);
-    assert!(world.messenger.press_answers().last().unwrap().contains("answered already"));
+    assert!(world.messenger.press_answers().last().unwrap().contains("already answered"));
     let audit = world.store.audit(100, None).await.unwrap();
     let entry = audit.iter().find(|entry| entry.action == "approval").unwrap();
     assert!(entry.user.as_deref() == Some("ada") && entry.target.contains("(fake)"), "{entry:?}");
@@ -118,7 +118,7 @@ async fn a_question_is_answered_by_a_number_where_there_are_no_buttons_and_by_wo
     assert!(ask.text.contains("3 red") && ask.text.contains("4 blue"), "the numbers go on: {ask:?}");
     world.rests().await;
     world.messenger.says("ann", "ann", "1");
-    world.reads("ann", "answered already").await;
+    world.reads("ann", "already answered").await;
     world.messenger.says("ann", "ann", "4");
     world.reads("ann", "And why?").await;
     world.rests().await;

@@ -142,7 +142,7 @@ async fn a_person_who_floods_a_conversation_is_told_once_that_messages_are_dropp
     for number in 0..300 {
         world.messenger.says("ann", "ann", &number.to_string());
     }
-    world.reads("ann", "200 of your messages wait here already").await;
+    world.reads("ann", "200 of your messages are already waiting here").await;
     until("all are taken or dropped", async || world.messenger.is_delivered().then_some(())).await;
     drop(release);
     world.rests().await;

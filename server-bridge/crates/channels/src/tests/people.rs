@@ -19,7 +19,7 @@ async fn only_who_is_linked_reaches_a_chat_and_a_code_links_once() {
     world.reads("ann", "This code is wrong").await;
     world.link(&world.ada, "ann").await;
     world.messenger.says("ann", "ann", &world.channels.code(&world.root, "desk").await.unwrap().code);
-    world.reads("ann", "You are linked with another user already").await;
+    world.reads("ann", "You are already linked with another user").await;
     world.messenger.says("ann", "ann", "hello");
     world.reads("ann", "echo: hello").await;
     world.messenger.says("ann", "ann", "/new");
@@ -53,10 +53,7 @@ async fn a_group_is_silent_until_its_owner_switches_it_on_and_each_member_has_th
     world.messenger.says("boss", "group", "hello");
     world.messenger.says("ann", "group", "/group on");
     world.rests().await;
-    assert_eq!(
-        world.messenger.texts("group"),
-        ["Only the owner of this account switches groups on and off."]
-    );
+    assert_eq!(world.messenger.texts("group"), ["Only the owner of this bot can switch groups on and off."]);
     world.messenger.says("mallory", "mallory", &code);
     world.reads("mallory", "This code is wrong").await;
     world.messenger.says("boss", "group", "/group on");

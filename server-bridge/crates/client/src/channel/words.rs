@@ -1,4 +1,4 @@
-//! Channels in words. Names that people chose elsewhere cannot leave their place in the output.
+//! Channels as text. Names come from other people, so they are reduced to one line and cannot forge output.
 
 use api::channel::{ChannelCode, ChannelKind, ChannelLinkView, ChannelTested, ChannelView};
 use api::words::ChannelState;
@@ -21,7 +21,7 @@ pub(super) fn kinds(kinds: &[ChannelKind]) -> String {
             lines.push(format!("    {}", one_line(&setup.help)));
         }
     }
-    if lines.is_empty() { "this server knows no messengers".to_owned() } else { lines.join("\n") }
+    if lines.is_empty() { "this server supports no messengers".to_owned() } else { lines.join("\n") }
 }
 
 /// The channels.
@@ -44,7 +44,7 @@ pub(super) fn list(channels: &[ChannelView]) -> String {
     table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
 }
 
-/// How a channel is.
+/// The status of a channel.
 pub(super) fn status(channel: &ChannelView) -> String {
     let time = |at: Option<i64>| at.map_or_else(|| "never".to_owned(), ago);
     let mut lines = vec![

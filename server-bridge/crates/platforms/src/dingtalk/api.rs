@@ -42,10 +42,11 @@ impl Api {
         let found = self.judged(&answer)?;
         let (endpoint, ticket) = (found["endpoint"].as_str(), found["ticket"].as_str());
         let (Some(endpoint), Some(ticket)) = (endpoint, ticket) else {
-            return Err(Failure::Away("the platform names no address to connect to".to_owned()));
+            return Err(Failure::Away("the platform gave no address to connect to".to_owned()));
         };
         let url = reqwest::Url::parse_with_params(endpoint, [("ticket", ticket)]);
-        url.map(String::from).map_err(|_| Failure::Away("the platform names an invalid address".to_owned()))
+        url.map(String::from)
+            .map_err(|_| Failure::Away("the platform gave an invalid address to connect to".to_owned()))
     }
 
     pub(super) async fn token(&self) -> Result<String, Failure> {
@@ -86,7 +87,7 @@ impl Api {
             }
             return self.judged(&answer);
         }
-        Err(Failure::Account("the token is refused again and again".to_owned()))
+        Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
     }
 
     /// Sends a message by the webhook of a session; `false` if the webhook has expired.
@@ -99,9 +100,10 @@ impl Api {
             // Too many messages in a minute.
             Some(130_101 | 90_018) => Err(too_fast(None)),
             Some(code) => Err(Failure::Message(self.old_reason(&found, code))),
-            None => {
-                Err(self.judged(&answer).err().unwrap_or_else(|| Failure::Unknown("no document".to_owned())))
-            }
+            None => Err(self
+                .judged(&answer)
+                .err()
+                .unwrap_or_else(|| Failure::Unknown("the answer has no JSON document".to_owned()))),
         }
     }
 
@@ -134,13 +136,18 @@ impl Api {
             Some(code) => Err(Failure::Message(self.old_reason(&found, code))),
             None => {
                 let failure = self.judged(&answer).err();
-                Err(failure.unwrap_or_else(|| Failure::Away("no document".to_owned())).not_sent())
+                Err(failure
+                    .unwrap_or_else(|| Failure::Away("the answer has no JSON document".to_owned()))
+                    .not_sent())
             }
         }
     }
 
     fn old_reason(&self, found: &Value, code: i64) -> String {
-        self.http.reason(&format!("{} ({code})", found["errmsg"].as_str().unwrap_or("no reason given")))
+        self.http.reason(&format!(
+            "{} ({code})",
+            found["errmsg"].as_str().unwrap_or("the platform gave no reason")
+        ))
     }
 
     /// What an answer means.
@@ -151,7 +158,10 @@ impl Api {
         }
         let code = found["code"].as_str().unwrap_or_default();
         let why = || {
-            self.http.reason(&format!("{} ({code})", found["message"].as_str().unwrap_or("no reason given")))
+            self.http.reason(&format!(
+                "{} ({code})",
+                found["message"].as_str().unwrap_or("the platform gave no reason")
+            ))
         };
         Err(match answer.status {
             401 => Failure::Account(why()),

@@ -18,28 +18,28 @@ use crate::names;
 use crate::platform::{End, Failure, Inbox};
 use crate::socket::{Frame, Socket};
 
-/// The version of the gateway, and how it writes.
+/// The query of the gateway's address: the protocol version and the encoding.
 const QUERY: &str = "/?v=10&encoding=json";
 /// Servers, their messages, and direct messages.
 const INTENTS: u64 = 1 | 1 << 9 | 1 << 12;
-/// The content of messages that do not mention the bot: has to be allowed by Discord.
+/// The intent for the content of messages that do not mention the bot; Discord must allow it for the application.
 const MESSAGE_CONTENT: u64 = 1 << 15;
 /// How long the first answer to a press may take: Discord gives up after 3 s.
 const PRESS_PATIENCE: Duration = Duration::from_millis(2500);
 
-/// So many conversations are looked into when a session could not be resumed: those in which something was said last.
+/// How many conversations are looked up after a session could not be resumed, the most recently active first.
 const CHANNELS_MAX: usize = 100;
-/// How many messages a page has: with all that is embedded, they stay below the limit of an answer.
+/// How many messages a page has. With their embeds they stay below the size limit of an answer.
 const PAGE: usize = 50;
-/// So long a wait is waited for while messages are looked up; heartbeats wait as long.
+/// The longest wait for Discord's rate limit while messages are looked up; heartbeats are delayed as long.
 const WAIT_MAX_MS: u64 = 10_000;
-/// So many pages of a conversation are looked up: 1,000 messages.
+/// How many pages of a conversation are looked up at most: 1,000 messages.
 const PAGES_MAX: usize = 20;
 
-/// The place to resume at: what the inbox keeps.
+/// The cursor that the inbox keeps: where to resume.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Place {
-    /// Empty if it cannot be resumed.
+    /// Empty if the session cannot be resumed.
     session: String,
     url: String,
     seq: u64,
@@ -126,10 +126,10 @@ impl Discord {
         let limit = &gateway["session_start_limit"];
         if limit["remaining"] == json!(0) {
             let ms = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Wait { ms, why: "Discord permits no more sessions today".to_owned() });
+            return Err(End::Wait { ms, why: "Discord allows no more new sessions today".to_owned() });
         }
         let url = gateway["url"].as_str();
-        url.map(str::to_owned).ok_or_else(|| End::Lost("Discord names no gateway".to_owned()))
+        url.map(str::to_owned).ok_or_else(|| End::Lost("Discord gave no address of its gateway".to_owned()))
     }
 
     fn identify(&self) -> Value {
@@ -145,7 +145,7 @@ impl Discord {
         match code {
             4004 => End::Refused("Discord refuses the token".to_owned()),
             4014 if !self.has_no_content.swap(true, Ordering::Relaxed) => {
-                End::Lost("Message Content Intent is not turned on for this bot: in servers it reads only messages that mention it".to_owned())
+                End::Lost("Message Content Intent is not turned on for this bot, so in servers it can read only messages that mention it".to_owned())
             }
             4010..=4014 => End::Refused(format!("Discord refuses the connection with {code}")),
             code => End::Lost(format!("Discord closed the connection with {code}")),
@@ -153,7 +153,7 @@ impl Discord {
     }
 }
 
-/// There is no end without a reason.
+/// Uninhabited: the function ends only with an error.
 enum Never {}
 
 struct Session<'a> {
@@ -167,11 +167,12 @@ struct Session<'a> {
 
 impl Session<'_> {
     async fn talk(&mut self) -> Result<Never, End> {
-        let hello =
-            timeout(CONNECT_TIMEOUT, self.next()).await.map_err(|_| End::Lost("no hello".to_owned()))??;
+        let hello = timeout(CONNECT_TIMEOUT, self.next())
+            .await
+            .map_err(|_| End::Lost("Discord sent no hello".to_owned()))??;
         let every = hello["d"]["heartbeat_interval"].as_u64().filter(|_| hello["op"] == 10);
         let Some(every) = every.filter(|every| *every > 0) else {
-            return Err(End::Lost("no hello".to_owned()));
+            return Err(End::Lost("Discord sent no hello".to_owned()));
         };
         let every = Duration::from_millis(every).min(SILENCE_TIMEOUT / 2);
         match self.place.as_ref().filter(|place| !place.session.is_empty()) {
@@ -208,7 +209,7 @@ impl Session<'_> {
                     return Err(End::Lost("Discord asks to resume".to_owned()));
                 }
                 Some(9) => {
-                    // The session is gone: what was said meanwhile is looked up when the next one begins.
+                    // The session is lost. Messages sent in the meantime are looked up when the next session begins.
                     let wait_ms = rand::rng().random_range(1000..5000);
                     sleep(Duration::from_millis(wait_ms)).await;
                     self.seq = 0;
@@ -225,7 +226,7 @@ impl Session<'_> {
             match self.socket.next().await.map_err(End::Lost)? {
                 Frame::Text(text) => return Ok(serde_json::from_str(&text).unwrap_or_default()),
                 Frame::Closed(code @ (4007 | 4009), _) => {
-                    // The place is unknown there: the next session is a new one.
+                    // Discord does not know the sequence number, so the next connection starts a new session.
                     if let Some(place) = &mut self.place {
                         place.session.clear();
                         let cursor = self.cursor();
@@ -250,7 +251,7 @@ impl Session<'_> {
 
     async fn take(&self, events: Vec<crate::Event>, cursor: String) -> Result<(), End> {
         let taken = self.inbox.take(events, Some(cursor)).await;
-        taken.map_err(|why| End::Lost(format!("nothing was committed: {why}")))
+        taken.map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
     async fn dispatch(&mut self, frame: &Value) -> Result<(), End> {
@@ -304,7 +305,7 @@ impl Session<'_> {
             loop {
                 if pages == PAGES_MAX {
                     self.inbox.gap(
-                        "more was said in a conversation than is looked up; the newest of it was missed",
+                        "a conversation has more new messages than the server looks up; the newest ones were missed",
                     );
                     break;
                 }
@@ -355,13 +356,13 @@ impl Session<'_> {
         }
     }
 
-    /// The place behind the last event.
+    /// The cursor after the last event.
     fn cursor(&self) -> String {
         let place = self.place.as_ref().map(|place| Place { seq: self.seq, ..place.clone() });
         place.and_then(|place| serde_json::to_string(&place).ok()).unwrap_or_default()
     }
 
-    /// Tells Discord that the press has come, or the person reads that it failed. What became of it is told later.
+    /// Confirms a button press to Discord, which otherwise shows the person a failure. The outcome is sent later.
     async fn acknowledge(&self, press: &Value) {
         let part = |key: &str| segment(press[key].as_str().unwrap_or_default());
         let path = format!("/interactions/{}/{}/callback", part("id"), part("token"));
@@ -369,13 +370,15 @@ impl Session<'_> {
         match timeout(PRESS_PATIENCE, told).await {
             Ok(Ok(_)) => {}
             // The press is on record all the same.
-            Ok(Err(failure)) => tracing::info!(%failure, "Discord was not told that a press has come"),
-            Err(_) => tracing::info!("Discord was not told in time that a press has come"),
+            Ok(Err(failure)) => {
+                tracing::info!(%failure, "Discord could not be told that a button press arrived")
+            }
+            Err(_) => tracing::info!("Discord could not be told in time that a button press arrived"),
         }
     }
 }
 
-const GAP: &str = "the bot was away for longer than Discord keeps events: messages in conversations that were not read before may be missed, and so are presses";
+const GAP: &str = "the bot was disconnected for longer than Discord keeps events: button presses were missed, and so may be messages in conversations that the bot had not read before";
 
 fn ended(failure: Failure) -> End {
     match failure {

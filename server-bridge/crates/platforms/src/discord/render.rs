@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 5;
 const URL_MAX_BYTES: usize = 500;
 /// The longest name of a language of code, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
-/// Shows nothing, and keeps marks apart.
+/// A character that is not visible and keeps marks apart.
 const APART: char = '\u{200b}';
 
 /// A text as messages, buttons below the last one.
@@ -57,7 +57,7 @@ impl Cost for Marked {
         let again = 2 * marks(style).chars().count() + 3 + target(style).map_or(0, |url| url.len() + 6);
         let cost = |c: char| match c {
             '\n' if matches!(style.place, Place::Code(_)) => 1,
-            // Marks end with the line and begin again.
+            // Marks are closed at the end of each line and opened again on the next.
             '\n' => 1 + again,
             '`' => 2,
             c if !is_code && is_mark(c) => 2,
@@ -155,7 +155,7 @@ fn write_line(out: &mut String, line: &str, style: &Style) {
         out.push_str(&inner);
         return;
     }
-    // One style directly after another: their marks would melt into one.
+    // Without a separator, the marks of two neighbouring styles would be read as one.
     if out.ends_with(['*', '~', '`', '_', ')']) {
         out.push(APART);
     }
@@ -167,7 +167,7 @@ fn write_line(out: &mut String, line: &str, style: &Style) {
     }
 }
 
-/// A text in which nothing is a mark. Addresses stay as they are, or they would lead elsewhere.
+/// Escapes all marks in a text. Addresses are not escaped, because that would change where they lead.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_inclusive(char::is_whitespace) {

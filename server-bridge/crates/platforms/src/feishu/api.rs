@@ -60,7 +60,7 @@ impl Api {
             }
             return self.judged(&answer, found?);
         }
-        Err(Failure::Account("the token is refused again and again".to_owned()))
+        Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
     }
 
     /// Sends a file: its key.
@@ -80,7 +80,7 @@ impl Api {
         data[field]
             .as_str()
             .map(str::to_owned)
-            .ok_or_else(|| Failure::Message("the file got no key".to_owned()))
+            .ok_or_else(|| Failure::Message("the platform gave no key for the file".to_owned()))
     }
 
     /// Fetches a file of a message.
@@ -115,8 +115,12 @@ impl Api {
     /// What a code means.
     fn judged(&self, answer: &Answer, found: Value) -> Result<Value, Failure> {
         let code = found["code"].as_i64().unwrap_or(-1);
-        let why =
-            || self.http.reason(&format!("{} ({code})", found["msg"].as_str().unwrap_or("no reason given")));
+        let why = || {
+            self.http.reason(&format!(
+                "{} ({code})",
+                found["msg"].as_str().unwrap_or("the platform gave no reason")
+            ))
+        };
         Err(match code {
             0 => {
                 let is_bare = found["data"].is_null();
@@ -148,7 +152,9 @@ fn document(answer: &Answer) -> Result<Value, Failure> {
     match answer.status {
         status @ 500.. => Err(Failure::Unknown(format!("status {status}"))),
         429 if !found["code"].is_i64() => Err(answer.too_fast()),
-        status if !found["code"].is_i64() => Err(Failure::Unknown(format!("no document, status {status}"))),
+        status if !found["code"].is_i64() => {
+            Err(Failure::Unknown(format!("the answer has no JSON document; status {status}")))
+        }
         _ => Ok(found),
     }
 }

@@ -122,7 +122,7 @@ fn low(value: u64) -> i32 {
 }
 
 fn text(from: &[u8]) -> Result<String, &'static str> {
-    std::str::from_utf8(from).map(str::to_owned).map_err(|_| "a text is no UTF-8")
+    std::str::from_utf8(from).map(str::to_owned).map_err(|_| "a text is not UTF-8")
 }
 
 enum Value<'a> {

@@ -44,10 +44,10 @@ impl Joiner {
     ) -> Result<Option<Vec<u8>>, &'static str> {
         let now = Instant::now();
         self.open.retain(|_, open| now.duration_since(open.since) < COMPLETE_WITHIN);
-        let sum: usize = sum.parse().map_err(|_| "the number of fragments is no number")?;
-        let seq: usize = seq.parse().map_err(|_| "a fragment's number is none")?;
+        let sum: usize = sum.parse().map_err(|_| "the count of fragments is not a number")?;
+        let seq: usize = seq.parse().map_err(|_| "the index of a fragment is not a number")?;
         if !(1..=FRAGMENTS_MAX).contains(&sum) || seq >= sum {
-            return Err("the number of fragments is out of range");
+            return Err("the count of fragments is out of range");
         }
         if sum == 1 {
             return Ok(Some(payload));
@@ -60,7 +60,7 @@ impl Joiner {
         let open = self.open.entry(id.to_owned()).or_insert_with(new);
         if open.fragments.len() != sum {
             self.open.remove(id);
-            return Err("the number of fragments changes");
+            return Err("the count of fragments changed between fragments of one event");
         }
         open.bytes += payload.len();
         if let Some(before) = open.fragments[seq].replace(payload) {

@@ -49,7 +49,7 @@ impl Matrix {
                 Ok(Some(batch)) => {
                     inbox.alive();
                     if limit == 0 && since.is_some() {
-                        inbox.gap("more happened at once than is read; messages up to now may be missed");
+                        inbox.gap("more happened at once than the server reads; messages up to now may have been missed");
                         self.members().clear();
                     }
                     limits = TIMELINE_LIMITS.iter();
@@ -61,7 +61,7 @@ impl Matrix {
                 }
                 // The server knows this place in its history no more: it was restored, or is another one.
                 Err(Failure::Message(_)) if since.is_some() => {
-                    inbox.gap("the homeserver does not know any more what was read; messages up to now may be missed");
+                    inbox.gap("the homeserver no longer knows up to where messages were read; messages up to now may have been missed");
                     since = None;
                 }
                 Err(failure) => return self.ended(failure),
@@ -104,7 +104,7 @@ impl Matrix {
         us: &Us,
     ) -> Result<String, End> {
         let Some(next) = batch["next_batch"].as_str() else {
-            return Err(End::Lost("the homeserver tells no place".to_owned()));
+            return Err(End::Lost("the homeserver's answer has no next_batch".to_owned()));
         };
         let rooms = |kind: &str| batch["rooms"][kind].as_object().into_iter().flatten();
         for (room, invited) in rooms("invite") {
@@ -134,7 +134,7 @@ impl Matrix {
     /// Commits events. Without a place they come again after a crash, and are known then.
     async fn commit(&self, events: Vec<Event>, next: Option<String>, inbox: &dyn Inbox) -> Result<(), End> {
         let taken = inbox.take(events, next).await;
-        taken.map_err(|why| End::Lost(format!("nothing was committed: {why}")))
+        taken.map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
     /// Accepts an invitation; one that was taken back is none.
@@ -266,7 +266,7 @@ impl Matrix {
                 }
             }
         }
-        inbox.gap("more was said in a room than is looked up; the oldest of it was missed");
+        inbox.gap("a room has more new messages than the server looks up; the oldest ones were missed");
         events.reverse();
         Ok(events)
     }
@@ -276,7 +276,7 @@ impl Matrix {
         self.join(to, server).await?;
         match self.get(&format!("client/v3/rooms/{}/state/m.room.create", segment(to))).await {
             Ok(created) => Ok(created["predecessor"]["room_id"] == json!(room)),
-            // We were not let in.
+            // The account could not join the room.
             Err(Failure::Closed(_) | Failure::Message(_)) => Ok(false),
             Err(failure) => Err(failure),
         }
@@ -289,7 +289,7 @@ impl Matrix {
         }
         match self.count(room).await {
             Ok(count) => Ok(count > 2),
-            // We are not in it any more.
+            // The account is no longer in the room.
             Err(Failure::Closed(_) | Failure::Message(_)) => Ok(true),
             Err(failure) => Err(failure),
         }
@@ -333,7 +333,7 @@ impl Matrix {
         let to = Conversation { id: room.to_owned(), is_group: true };
         // The next start tries again; no message hangs on it.
         if let Err(failure) = self.put(&to, content, &Value::Null, "encrypted").await {
-            tracing::info!(room, %failure, "a room was not told that its messages cannot be read");
+            tracing::info!(room, %failure, "the notice that encrypted messages cannot be read could not be sent to a room");
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn read(event: &Value) -> Option<Event> {
 
 fn message(event: &Value, own: &str, user: String, time: i64) -> Option<Event> {
     let is_group = event["message_type"] == "group";
-    // Who writes anonymously is nobody.
+    // An anonymous sender has no id, so the message is left out.
     if event["sub_type"] == "anonymous" || !event["anonymous"].is_null() {
         return None;
     }

@@ -13,7 +13,7 @@ use crate::platform::Failure;
 /// A token is renewed so long before it runs out; the platform gives a new one in the last minute only.
 const TOKEN_MARGIN: Duration = Duration::from_secs(45);
 
-/// Codes of messages that are too old to be answered, and of one answer too many. From memory, not checked against the platform.
+/// Error codes for a message that is too old to be answered, and for too many answers. Not verified against the platform.
 const EXPIRED_CODES: [i64; 4] = [304_027, 40_034_005, 40_034_024, 40_034_025];
 
 /// The code of a message with a number that was used before: it was taken.
@@ -99,9 +99,10 @@ impl Api {
             if code == DOUBLE_CODE {
                 return Ok(None);
             }
-            let why = self
-                .http
-                .reason(&format!("{} ({code})", found["message"].as_str().unwrap_or("no reason given")));
+            let why = self.http.reason(&format!(
+                "{} ({code})",
+                found["message"].as_str().unwrap_or("the platform gave no reason")
+            ));
             return Err(match answer.status {
                 401 => Failure::Account(why),
                 429 => answer.too_fast(),
@@ -111,6 +112,6 @@ impl Api {
                 _ => Failure::Message(why),
             });
         }
-        Err(Failure::Account("the token is refused again and again".to_owned()))
+        Err(Failure::Account("the platform refuses the token, even a new one".to_owned()))
     }
 }

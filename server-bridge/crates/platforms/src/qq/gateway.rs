@@ -54,10 +54,11 @@ impl Gateway {
         let limit = &found["session_start_limit"];
         if limit["remaining"] == 0 {
             let ms = limit["reset_after"].as_u64().unwrap_or(60_000);
-            return Err(End::Wait { ms, why: "no more sessions may be started today".to_owned() });
+            return Err(End::Wait { ms, why: "the platform allows no more new sessions today".to_owned() });
         }
-        let url =
-            found["url"].as_str().ok_or_else(|| End::Lost("the platform names no gateway".to_owned()))?;
+        let url = found["url"]
+            .as_str()
+            .ok_or_else(|| End::Lost("the platform gave no address of its gateway".to_owned()))?;
         let socket =
             Socket::connect(api.http.reach(), url, &[]).await.map_err(End::from)?.with_silence(silence);
         let session =
@@ -86,7 +87,7 @@ struct Connection<'a> {
 
 impl Connection<'_> {
     async fn run(mut self, silence: Duration, stop: &CancellationToken) -> Result<End, End> {
-        // Until the platform says how often.
+        // This interval applies until the platform sends its own.
         let mut none = interval(silence);
         none.tick().await;
         loop {
@@ -146,7 +147,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Begins a session, or goes on with the one before.
+    /// Identifies a new session or resumes the previous one.
     async fn join(&mut self) -> Result<(), End> {
         let token = self.api.authorization().await.map_err(End::from)?;
         let frame = if self.session.id.is_empty() {
@@ -173,9 +174,11 @@ impl Connection<'_> {
             "RESUMED" => self.inbox.connected(&self.session.name),
             _ => events.extend(incoming::read(kind, &frame["d"], &frame["id"], &self.session.bot)),
         }
-        // Stored together with what it counts: after a failure the session is resumed before it.
+        // The sequence number is stored together with its events, so that after a failure the session resumes before them.
         let session = Session { seq, ..self.session.clone() };
-        self.commit(events, &session).await.map_err(|why| End::Lost(format!("not committed: {why}")))?;
+        self.commit(events, &session)
+            .await
+            .map_err(|why| End::Lost(format!("the events could not be stored: {why}")))?;
         self.session = session;
         Ok(())
     }
@@ -187,10 +190,13 @@ impl Connection<'_> {
 
     async fn forget_session(&mut self) -> Result<(), End> {
         if !self.session.id.is_empty() {
-            self.inbox.gap("the session could not be resumed: what was sent since its end is lost");
+            self.inbox
+                .gap("the session could not be resumed: messages that were sent since it ended are lost");
         }
         self.session = Session::default();
-        self.commit(Vec::new(), &self.session).await.map_err(|why| End::Lost(format!("not committed: {why}")))
+        self.commit(Vec::new(), &self.session)
+            .await
+            .map_err(|why| End::Lost(format!("the events could not be stored: {why}")))
     }
 
     /// How a close code ends a run: the table of the platform's documents.
@@ -204,7 +210,7 @@ impl Connection<'_> {
                     return end;
                 }
             }
-            // Asking for less is what follows; without anything less it is refused.
+            // The next connection asks for fewer intents; with no smaller set left, the account is refused.
             4013 | 4014 if !self.gateway.ask_for_less() => return End::Refused(why),
             4914 | 4915 => return End::Refused(why),
             _ => {}

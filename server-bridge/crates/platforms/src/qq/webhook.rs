@@ -16,7 +16,7 @@ const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
 fn keys(secret: &str) -> Result<Ed25519KeyPair, Failure> {
     let seed: Vec<u8> = secret.bytes().cycle().take(SEED_BYTES).collect();
     Ed25519KeyPair::from_seed_unchecked(&seed)
-        .map_err(|_| Failure::Account("the secret is no key".to_owned()))
+        .map_err(|_| Failure::Account("the secret cannot be used as a signing key".to_owned()))
 }
 
 /// Checks the signature of a delivery.
@@ -35,7 +35,9 @@ pub(super) fn check(secret: &str, headers: &[(String, String)], body: &[u8]) -> 
     let seconds: u64 = time.parse().map_err(|_| wrong())?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     if now.abs_diff(Duration::from_secs(seconds)) > CLOCK_TOLERANCE {
-        return Err(Failure::Account("the delivery is of another time".to_owned()));
+        return Err(Failure::Account(
+            "the time of the delivery differs too much from this server's clock".to_owned(),
+        ));
     }
     let signature = unhex(signature).ok_or_else(wrong)?;
     let signed = [time.as_bytes(), body].concat();
@@ -49,7 +51,9 @@ pub(super) fn check(secret: &str, headers: &[(String, String)], body: &[u8]) -> 
 /// [`Failure::Message`] if it asks nothing.
 pub(super) fn validated(secret: &str, asked: &Value) -> Result<Value, Failure> {
     let text = |key: &str| {
-        asked[key].as_str().ok_or_else(|| Failure::Message("the question lacks a field".to_owned()))
+        asked[key]
+            .as_str()
+            .ok_or_else(|| Failure::Message("a field of the address check is missing".to_owned()))
     };
     let token = text("plain_token")?;
     Ok(

@@ -24,7 +24,7 @@ impl Slack {
             .call("apps.connections.open", &self.app_token, Body::Form(Vec::new()), REQUEST_TIMEOUT)
             .await?;
         let url = opened["url"].as_str();
-        url.map(str::to_owned).ok_or_else(|| Failure::Away("Slack names no address".to_owned()))
+        url.map(str::to_owned).ok_or_else(|| Failure::Away("Slack gave no address to connect to".to_owned()))
     }
 
     /// A connection that Slack has greeted.
@@ -38,7 +38,7 @@ impl Slack {
                         if greeting["type"] == "hello" {
                             return Ok(());
                         }
-                        return Err(Failure::Away("Slack does not say hello".to_owned()));
+                        return Err(Failure::Away("Slack sent no hello".to_owned()));
                     }
                     Frame::Closed(code, _) => return Err(Failure::Away(format!("closed with {code}"))),
                     Frame::Binary(_) | Frame::Beat => {}
@@ -47,7 +47,7 @@ impl Slack {
         };
         timeout(CONNECT_TIMEOUT, hello)
             .await
-            .map_err(|_| Failure::Away("Slack does not say hello".to_owned()))??;
+            .map_err(|_| Failure::Away("Slack sent no hello".to_owned()))??;
         Ok(socket)
     }
 
@@ -87,7 +87,7 @@ impl Slack {
                     inbox.alive();
                     continue;
                 }
-                // The old one has done its work.
+                // The old connection has ended.
                 Ok(Frame::Closed(..)) | Err(_) if is_old => {
                     old = None;
                     continue;
@@ -119,7 +119,7 @@ impl Slack {
             if let Some(event) = event(&envelope, &us) {
                 let event = self.named(event).await;
                 if let Err(why) = inbox.take(vec![event], None).await {
-                    return End::Lost(format!("nothing was committed: {why}"));
+                    return End::Lost(format!("the events could not be stored: {why}"));
                 }
             }
             let answer = json!({"envelope_id": id}).to_string();

@@ -72,7 +72,7 @@ fn message(part: &Styled) -> Value {
     json!({
         "text": part.text(),
         "entities": entities,
-        // No client loads a page because a model names it.
+        // Link previews are off, so that a model cannot make a client load a page.
         "link_preview_options": {"is_disabled": true},
     })
 }

@@ -16,7 +16,8 @@ pub(super) struct Us {
 impl Us {
     /// Reads the answer of `getMe`.
     pub(super) fn read(user: &Value) -> Result<Self, Failure> {
-        let id = user["id"].as_i64().ok_or_else(|| Failure::Away("getMe names no id".to_owned()))?;
+        let id =
+            user["id"].as_i64().ok_or_else(|| Failure::Away("the answer of getMe has no id".to_owned()))?;
         Ok(Self { id, username: user["username"].as_str().unwrap_or_default().to_owned() })
     }
 

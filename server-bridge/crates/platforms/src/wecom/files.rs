@@ -19,8 +19,8 @@ pub(super) fn decrypt(encrypted: &[u8], key: &str) -> Result<Vec<u8>, &'static s
     // The last character is left out at times.
     let key = BASE64_STANDARD_NO_PAD
         .decode(key.trim().trim_end_matches('='))
-        .map_err(|_| "the file's key is no base64")?;
-    let cipher = Aes256::new_from_slice(&key).map_err(|_| "the file's key has a wrong length")?;
+        .map_err(|_| "the file's key is not valid base64")?;
+    let cipher = Aes256::new_from_slice(&key).map_err(|_| "the file's key has the wrong length")?;
     if encrypted.is_empty() || !encrypted.len().is_multiple_of(BLOCK_BYTES) {
         return Err("the file is cut off");
     }

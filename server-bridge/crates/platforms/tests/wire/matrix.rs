@@ -215,7 +215,7 @@ async fn a_conversation_on_a_real_homeserver() {
     ];
     for refused in refused {
         assert!(
-            matches!(&refused, Err(Failure::Message(why)) if why == "other people read this room now"),
+            matches!(&refused, Err(Failure::Message(why)) if why == "other people can read this room now"),
             "{refused:?}"
         );
     }

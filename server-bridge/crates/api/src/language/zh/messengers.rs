@@ -20,8 +20,8 @@ pub(super) const TABLE: &[Row] = &[
     ("Address of the Bot API", "Bot API 地址"),
     ("Address of the Web API", "Web API 地址"),
     ("Address of the API", "API 地址"),
-    ("Address of tokens", "获取令牌的地址"),
-    ("Address of uploads", "上传文件的地址"),
+    ("Token address", "获取令牌的地址"),
+    ("Upload address", "上传文件的地址"),
     // Telegram.
     (
         "In Telegram, write /newbot to @BotFather and copy the token. For groups, also send /setprivacy and choose Disable only if the bot is to read messages that do not mention it.",
@@ -67,8 +67,8 @@ pub(super) const TABLE: &[Row] = &[
         "Under OAuth & Permissions add the scopes app_mentions:read, channels:history, chat:write, files:read, files:write, groups:history, im:history and users:read; under Event Subscriptions add the bot events app_mention, message.channels, message.groups and message.im; turn on Interactivity; under App Home permit messages from the Messages tab; then install the app. The token begins with xoxb-.",
         "在 OAuth & Permissions 中添加权限 app_mentions:read、channels:history、chat:write、files:read、files:write、groups:history、im:history 和 users:read；在 Event Subscriptions 中添加机器人事件 app_mention、message.channels、message.groups 和 message.im；开启 Interactivity；在 App Home 中允许从 Messages 标签页发送消息；然后安装应用。令牌以 xoxb- 开头。",
     ),
-    ("Leave it unless your workspace is on another address.", "保持不变即可，除非你的工作区使用其他地址。"),
-    ("this token has to begin with {}: {}", "此令牌必须以 {0} 开头：{1*}"),
+    ("Change it only if your workspace has another address.", "保持不变即可，除非你的工作区使用其他地址。"),
+    ("this token must begin with {}: {}", "此令牌必须以 {0} 开头：{1*}"),
     ("Slack refuses a token: {}", "Slack 拒绝令牌：{0*}"),
     ("Slack closed the connection with {}", "Slack 关闭了连接（{0}）"),
     // Discord.
@@ -83,7 +83,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Discord closed the connection with {}", "Discord 关闭了连接（{0}）"),
     ("Discord does not answer heartbeats", "Discord 没有回应心跳"),
     (
-        "Message Content Intent is not turned on for this bot: in servers it reads only messages that mention it",
+        "Message Content Intent is not turned on for this bot, so in servers it can read only messages that mention it",
         "此机器人没有开启 Message Content Intent：在服务器中只能读取提及它的消息",
     ),
     // Matrix.
@@ -92,10 +92,10 @@ pub(super) const TABLE: &[Row] = &[
         "机器人账号所在主服务器的地址，例如 https://matrix.org。",
     ),
     (
-        "Make an account for the bot, sign in as it in Element, and copy the token from All settings → Help & About → Access token. Then close the window without signing out, which would end the token.",
+        "Make an account for the bot, sign in to it in Element, and copy the token from All settings → Help & About → Access token. Then close the window without signing out, which would end the token.",
         "为机器人注册账号，在 Element 中用它登录，并从“所有设置 → 帮助及关于 → 访问令牌”复制令牌。然后直接关闭窗口，不要退出登录，否则令牌会失效。",
     ),
-    ("the access token has characters that no token has", "访问令牌含有令牌中不会出现的字符"),
+    ("the access token contains characters that a token cannot contain", "访问令牌含有令牌中不会出现的字符"),
     ("the homeserver refuses the token: {}", "主服务器拒绝此令牌：{0*}"),
     // Feishu and Lark.
     (
@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Row] = &[
         "飞书为 https://open.feishu.cn，Lark 为 https://open.larksuite.com。",
     ),
     ("the application has no bot", "此应用没有启用机器人"),
-    ("the token is refused again and again", "令牌一再被拒绝"),
+    ("the platform refuses the token, even a new one", "令牌一再被拒绝"),
     // QQ.
     (
         "Create a bot at q.qq.com and copy the AppID from its development settings.",
@@ -116,14 +116,17 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Copy it from the same page; it is shown only once.", "从同一页面复制；它只显示一次。"),
     (
-        "websocket, or webhook if the bot's settings hold a callback address: then enter the address of this account there.",
+        "Enter websocket, or webhook if the bot has a callback address in its settings; in that case enter this account's address there.",
         "websocket；若机器人设置中填了回调地址，则为 webhook，并在那里填入此账号的地址。",
     ),
     (
-        "yes if the bot may send Markdown messages, which QQ grants on request; otherwise texts are plain, and choices are numbered.",
+        "Enter yes if QQ has granted the bot Markdown messages, which it does on request. Otherwise texts are sent without formatting, and choices are numbered.",
         "若机器人可以发送 Markdown 消息（需向 QQ 申请），填 yes；否则发送纯文本，选项用数字回答。",
     ),
-    ("https://sandbox.api.sgroup.qq.com for the sandbox.", "沙箱环境为 https://sandbox.api.sgroup.qq.com。"),
+    (
+        "Use https://sandbox.api.sgroup.qq.com for the sandbox.",
+        "沙箱环境为 https://sandbox.api.sgroup.qq.com。",
+    ),
     (
         "Leave it as it is, unless requests to the API go through a proxy of yours.",
         "保持不变即可，除非你通过自己的代理访问 API。",
@@ -136,7 +139,7 @@ pub(super) const TABLE: &[Row] = &[
         "在 NapCat 的网络配置中启用 WebSocket 服务器，消息格式选数组，并填入它的地址：ws://host:3001。若由 NapCat 连接本服务器，则留空。",
     ),
     (
-        "For a WebSocket client in NapCat: the address of this server that NapCat connects to, as 0.0.0.0:6199.",
+        "For a WebSocket client in NapCat: the IP address and port of this server that NapCat connects to, such as 0.0.0.0:6199.",
         "用于 NapCat 的 WebSocket 客户端：本服务器供 NapCat 连接的地址，例如 0.0.0.0:6199。",
     ),
     (
@@ -150,7 +153,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the address must begin with ws:// or wss://", "地址必须以 ws:// 或 wss:// 开头"),
     ("the address must begin with wss://", "地址必须以 wss:// 开头"),
     ("the address to listen on must be an IP address and a port", "监听地址必须是 IP 地址和端口"),
-    ("enter either an address or what to listen on", "请填写地址或监听地址其中之一"),
+    ("enter either the address to connect to or the address to listen on", "请填写地址或监听地址其中之一"),
     ("the token is refused", "令牌被拒绝"),
     ("the account is not logged in at QQ", "此账号没有登录 QQ"),
     ("listening on {}: {}", "监听 {0}：{1*}"),
@@ -159,7 +162,7 @@ pub(super) const TABLE: &[Row] = &[
         "Create an internal app in the developer console, add a robot in stream mode, and copy the Client ID (AppKey) from Credentials.",
         "在开发者后台创建企业内部应用，添加 Stream 模式的机器人，并从“凭证与基础信息”复制 Client ID（AppKey）。",
     ),
-    ("Only if it is not the Client ID.", "仅当它与 Client ID 不同时填写。"),
+    ("Leave it empty if the robot code is the Client ID.", "仅当它与 Client ID 不同时填写。"),
     // WeCom.
     (
         "Create an AI bot in WeCom's admin console, choose API mode with a long connection, and copy the Bot ID.",
@@ -171,17 +174,17 @@ pub(super) const TABLE: &[Row] = &[
         "保持不变即可；私有部署请填写其管理后台显示的地址。",
     ),
     (
-        "another connection took the bot over: use it on one server only",
+        "another connection of this bot replaced this one: use the bot on one server only",
         "另一个连接接管了此机器人：请只在一台服务器上使用它",
     ),
     // All of them.
     ("{} is missing", "缺少：{0*}"),
     ("status {}", "状态码 {0}"),
     ("no answer came", "没有收到应答"),
-    ("it takes too long", "耗时过长"),
-    ("it took too long", "耗时过长"),
-    ("connecting takes too long", "连接耗时过长"),
-    ("sending takes too long", "发送耗时过长"),
+    ("the request took too long", "耗时过长"),
+    ("the transfer took too long", "耗时过长"),
+    ("the connection could not be made in time", "连接耗时过长"),
+    ("the message could not be sent in time", "发送耗时过长"),
     ("the connection ended", "连接已断开"),
     ("the connection ended before the answer", "连接在收到应答前断开"),
     ("the account is not connected", "此账号没有连接"),
@@ -194,15 +197,15 @@ pub(super) const TABLE: &[Row] = &[
     ("the platform asks to wait {} ms", "平台要求等待 {0} 毫秒"),
     ("the platform refuses the message: {}", "平台拒绝此消息：{0*}"),
     ("the conversation is closed: {}", "对话已关闭：{0*}"),
-    ("the platform takes no more answers to this message", "平台不再接受对此消息的回复"),
+    ("the platform accepts no more answers to this message", "平台不再接受对此消息的回复"),
     ("the platform asks to connect again", "平台要求重新连接"),
     ("the platform ends the connection", "平台结束了连接"),
-    ("the platform names no gateway", "平台没有给出网关地址"),
+    ("the platform gave no address of its gateway", "平台没有给出网关地址"),
     ("the platform gives no token", "平台没有给出令牌"),
     ("a heartbeat was not answered", "心跳没有得到回应"),
     ("the session is invalid", "连接会话无效"),
-    ("nothing was committed: {}", "未能保存：{0*}"),
-    ("not committed: {}", "未能保存：{0*}"),
+    ("the events could not be stored: {}", "未能保存：{0*}"),
+    ("the events could not be stored: {}", "未能保存：{0*}"),
     ("it is larger than {} bytes", "超过 {0} 字节"),
     // What is lost.
     (
@@ -218,7 +221,7 @@ pub(super) const TABLE: &[Row] = &[
         "此次连接一分钟之前的消息已丢失：钉钉不会补发",
     ),
     (
-        "the session could not be resumed: what was sent since its end is lost",
+        "the session could not be resumed: messages that were sent since it ended are lost",
         "无法恢复连接会话：此后的消息已丢失",
     ),
 ];

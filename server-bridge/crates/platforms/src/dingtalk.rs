@@ -81,7 +81,7 @@ pub(crate) const KIND: Kind = Kind {
         },
         Setup {
             key: "upload_address",
-            label: "Address of uploads",
+            label: "Upload address",
             help: "Leave it as it is, unless requests to the API go through a proxy of yours.",
             is_secret: false,
             default: Some("https://oapi.dingtalk.com"),

@@ -95,7 +95,7 @@ pub(crate) const KIND: Kind = Kind {
         },
         Setup {
             key: "token_address",
-            label: "Address of tokens",
+            label: "Token address",
             help: "Leave it as it is, unless requests to the API go through a proxy of yours.",
             is_secret: false,
             default: Some("https://bots.qq.com/app/getAppAccessToken"),

@@ -62,7 +62,7 @@ test("an archive shows what it runs before it is installed, and is then listed, 
   await picture(page, "plugins-look");
 
   await form(page).getByRole("button", { name: "Install" }).click();
-  await expect(form(page).getByRole("status")).toHaveText("guard is installed. It is used from the next turn on.");
+  await expect(form(page).getByRole("status")).toHaveText("guard is installed. Agents use it from the next turn on.");
   await expect(form(page).getByRole("button", { name: "Install" })).toHaveCount(0);
   await expect(card(page).getByRole("heading", { name: "guard 1.0 Used" })).toBeVisible();
   await expect(card(page)).toContainText("the archive guard");
@@ -148,7 +148,7 @@ test("a marketplace lists its plugins, one is installed by name, another copy is
   await expect(style).not.toContainText("another copy now");
   write("Very short sentences.");
   await markets.getByRole("button", { name: "Read it again: tools" }).click();
-  await expect(markets.getByText("Another copy", { exact: true })).toBeVisible();
+  await expect(markets.getByText("Different copy", { exact: true })).toBeVisible();
   await page.reload();
   await expect(style).toContainText("There is another copy now where it came from.");
   await style.getByRole("button", { name: "Share style" }).click();
@@ -161,5 +161,5 @@ test("a marketplace lists its plugins, one is installed by name, another copy is
   await picture(page, "shelf");
   await shelf.getByRole("button", { name: /^Take off the shelf: / }).click();
   await shelf.getByRole("button", { name: "Take off the shelf", exact: true }).last().click();
-  await expect(shelf).toContainText("Nobody shares a plugin.");
+  await expect(shelf).toContainText("No user of this server shares a plugin.");
 });

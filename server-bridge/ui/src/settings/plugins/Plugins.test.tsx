@@ -119,7 +119,7 @@ test("a source is looked at, shows first what runs and what differs, and is inst
   const asked = { source: "npm:guard", hash: "guard-hash-0123456789" };
   expect(client.POST).toHaveBeenLastCalledWith("/api/v1/plugins", expect.objectContaining({ body: asked }));
   expect(await within(cards()).findByRole("heading", { name: "guard 2.0 Used" })).toBeTruthy();
-  expect(screen.getByRole("status").textContent).toBe("guard is installed. It is used from the next turn on.");
+  expect(screen.getByRole("status").textContent).toBe("guard is installed. Agents use it from the next turn on.");
   expect(screen.getByLabelText<HTMLInputElement>("Source").value).toBe("");
   expect(screen.queryByRole("button", { name: "Install" })).toBeNull();
 });

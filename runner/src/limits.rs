@@ -176,7 +176,7 @@ pub const TREE_LOOK_MS: u64 = 200;
 /// How much of a file is read at once, while as much is sent, in bytes.
 pub const FILE_PIECE_BYTES: usize = 256 * 1024;
 
-/// How much of a file after such a piece the disk is asked to fetch meanwhile, in bytes.
+/// How many bytes of a file after such a piece the kernel is asked to read ahead.
 pub const READ_AHEAD_BYTES: usize = 1024 * 1024;
 
 /// A read of one buffer that took this long did more than copy from memory, in microseconds.

@@ -97,7 +97,7 @@ fn a_cancel_reaches_sub_agents_and_leaves_nothing() {
     eventually("nothing is left", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
-    // A single one: its parent continues without it.
+    // Cancelling a single sub-agent does not stop its parent.
     world.say("begin again");
     eventually("both work again", PATIENCE, || {
         (process::with_marker(&format!("sleep {marker}")).len() >= 2).then_some(())

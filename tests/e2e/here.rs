@@ -327,7 +327,7 @@ fn the_page_is_signed_in_once_by_its_address() {
     let address = base.trim_start_matches("http://");
     let redeem =
         |headers: &[(&str, &str)]| post(address, "/api/v1/sign-ins/redeem", headers, &json!({"code": code}));
-    // Neither another site's page, nor a DNS name pointed here, nor a program can use it, nor do they use it up.
+    // Another site's page, a DNS name that points here and a program are refused, and their attempts do not use up the code.
     for (headers, status) in [
         (&[("Host", address), ("Origin", "http://evil.example")][..], 403),
         (&[("Host", "evil.example"), ("Origin", "http://evil.example")], 421),

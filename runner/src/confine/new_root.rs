@@ -288,7 +288,7 @@ fn make_git_part(repository: &OwnedFd, name: &OsStr) -> io::Result<()> {
     let owner = rustix::fs::fstat(repository)?;
     let stacked = AtFlags::SYMLINK_NOFOLLOW;
     if name == "commondir" && rustix::fs::statat(repository, "reftable", stacked).is_ok() {
-        return Err(io::Error::other("a repository with reftables cannot be given one"));
+        return Err(io::Error::other("a repository that uses reftables cannot get a commondir"));
     }
     if GIT_DIRECTORIES.iter().any(|directory| name == *directory) {
         rustix::fs::mkdirat(repository, name, Mode::from_raw_mode(0o755))?;

@@ -21,7 +21,7 @@ pub(super) struct Reader {
     /// Gaps that were sent and that `drained` has not passed yet: offset and length.
     gaps: VecDeque<(u64, u64)>,
     pub(super) gap_bytes: u64,
-    /// The end of the output when it attached: up to there it may be behind.
+    /// The end of the output when the reader attached. Up to this offset the reader may lag behind.
     pub(super) replay_end: u64,
     pub(super) told_started: bool,
     pub(super) told_exited: bool,

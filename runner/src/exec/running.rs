@@ -394,7 +394,7 @@ impl Drain {
         self.stirred + Duration::from_millis(DRAIN_IDLE_MS)
     }
 
-    /// When even a talkative descendant is no longer waited for.
+    /// The time after which the runner no longer waits for descendants, even if they still write output.
     fn over_at(&self) -> Instant {
         self.ended + Duration::from_millis(DRAIN_LIMIT_MS)
     }

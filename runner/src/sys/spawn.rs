@@ -100,7 +100,7 @@ pub(crate) fn spawn(plan: SpawnPlan<'_>) -> io::Result<(u32, Started)> {
     let restored = before.thread_set_mask();
     let (pid, handle) = started?;
     if let Err(error) = restored {
-        tracing::error!("a thread goes on with its signals blocked: {error}");
+        tracing::error!("a thread continues with its signals blocked: {error}");
     }
     Ok((pid.cast_unsigned(), Started { handle, birth }))
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::limits::{CHAT_SEARCH_PATIENCE, CHAT_SEARCHES};
 use crate::web::error::ApiError;
 
-/// The running searches. One of each user at a time, and few of all.
+/// The running searches: one per user at a time, and a small number in total.
 #[derive(Debug)]
 pub struct Searches {
     all: Semaphore,

@@ -60,7 +60,7 @@ async fn wait_online(server: &TestServer, count: usize) {
 async fn a_herd_of_known_runners_from_one_address_is_let_in_at_once_and_again_after_a_restart() {
     let mut server = TestServer::start().await;
     let count = herd_size();
-    // First all at once, then after the pauses they were given.
+    // The runners connect all at once first, then after the pauses that the server gave them.
     let mut herd = at_once(tokens(&server, count).await);
     for _ in 0..2 {
         let began = Instant::now();

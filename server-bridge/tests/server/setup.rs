@@ -64,7 +64,7 @@ async fn a_server_with_users_has_no_secret_and_odd_requests_change_nothing() {
         let response = Client::new().post(server.url("/api/v1/setup")).json(&body).send().await.unwrap();
         assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{name:?}");
     }
-    // Meanwhile it is created at the command line.
+    // In the meantime the first account is created at the command line.
     server.user("alice").await;
     assert!(!is_due(&server).await);
     assert_eq!(make(&server, &secret, "bob").await.0, StatusCode::CONFLICT);

@@ -145,12 +145,12 @@ test("a marketplace lists its plugins, one is installed by name, another copy is
   await form(page).getByRole("button", { name: "Install", exact: true }).click();
   const style = list(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name: /^style/ }) });
   await expect(style).toContainText("Used");
-  await expect(style).not.toContainText("another copy now");
+  await expect(style).not.toContainText("now offers a different copy");
   write("Very short sentences.");
   await markets.getByRole("button", { name: "Read it again: tools" }).click();
   await expect(markets.getByText("Different copy", { exact: true })).toBeVisible();
   await page.reload();
-  await expect(style).toContainText("There is another copy now where it came from.");
+  await expect(style).toContainText("Its source now offers a different copy.");
   await style.getByRole("button", { name: "Share style" }).click();
   await style.getByRole("button", { name: "Share", exact: true }).last().click();
   await expect(style.getByText("Shared", { exact: true })).toBeVisible();

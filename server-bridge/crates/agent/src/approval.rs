@@ -152,9 +152,9 @@ pub enum Ruling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// This once.
+    /// Allows this call only.
     Allow,
-    /// This, whenever it comes again in the chat.
+    /// Allows this call now and whenever it comes again in the chat.
     AllowForGood,
     /// No.
     Deny,

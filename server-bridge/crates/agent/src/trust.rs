@@ -14,7 +14,7 @@ pub struct Waiting {
 
 /// The approvals of what workspaces define.
 pub trait Trusts: Send + Sync {
-    /// What waits in the workspace of a chat.
+    /// The hooks, servers and tools of a chat's workspace that wait for approval.
     ///
     /// Fails with the reason in words.
     fn waiting<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Result<Waiting, String>>;

@@ -91,7 +91,7 @@ impl ChatService {
 
     /// Sets the approvals that `/trust` asks about. Called once, when the server starts.
     pub fn set_trusts(&self, trusts: Arc<dyn Trusts>) {
-        // A second one would be a mistake of the wiring; the first stays.
+        // A second call would be a programming error; the first value stays.
         let _ = self.0.trusts.set(trusts);
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn read<E: From<Failure>>(
             Event::Start(start) => {
                 depth += 1;
                 if depth > XML_DEPTH {
-                    return Err(Failure::broken("its elements are nested too deep").into());
+                    return Err(Failure::broken("its elements are nested too deeply").into());
                 }
                 take(Item::Open(&Element(start)))?;
             }

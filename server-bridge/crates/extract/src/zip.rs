@@ -81,7 +81,7 @@ impl<'a> Archive<'a> {
         let content: Box<dyn Read + '_> = match entry.method {
             0 => Box::new(packed),
             8 => Box::new(DeflateDecoder::new(packed)),
-            _ => return Err(Failure::broken("a file in it is packed in an unusual way")),
+            _ => return Err(Failure::broken("a file in the archive uses an unsupported compression method")),
         };
         Ok(Some(Counting { content, left: &self.left }))
     }

@@ -3,7 +3,7 @@
 //! ```text
 //!   a search ─► vectors of each collection: in memory ──────────────────────► the nearest
 //!                                           not: read from the store, kept if they fit
-//!   new vectors are added; those of documents that are gone are taken out; what was not searched for longest makes room
+//!   new vectors are added; vectors of removed documents are dropped; the collection that was searched least recently makes room
 //! ```
 //! The store stays the judge: a search asks it who may see a collection before, and whether a passage is there after.
 

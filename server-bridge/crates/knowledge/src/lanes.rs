@@ -53,7 +53,7 @@ mod tests {
         let mut lanes = Lanes::default();
         assert_eq!(lanes.begin(&ready), Some(lane(1, "")));
         assert_eq!(lanes.begin(&ready), Some(lane(1, "slow")));
-        // Uploads of another user wait for those that are read.
+        // Another user's uploads have to wait until the documents in progress are read.
         assert_eq!(lanes.begin(&ready), Some(lane(2, "fast")));
         assert_eq!(lanes.begin(&ready), None);
         lanes.end(&lane(1, ""));

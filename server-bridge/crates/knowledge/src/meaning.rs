@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::cache::Cache;
 use crate::limits::{CACHE_BYTES, REFUSED_PASSAGES};
 
-/// Why nothing is found by meaning.
+/// The reason why a search by meaning cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// The file of the built-in embedder is not there.

@@ -1,4 +1,4 @@
-//! Turns: users take them one after the other, and each user's collections do, so that no large collection delays another.
+//! The order of embedding: users in turn, and the collections of a user in turn, so that no large collection delays another.
 
 use std::collections::BTreeMap;
 

@@ -115,7 +115,7 @@ impl Markdown {
         self.tags.iter().any(start)
     }
 
-    /// A line with everything escaped that could be a mark.
+    /// A line in which every character that could be a mark is escaped.
     fn escaped(&self, out: &mut String, line: &str, is_start: bool) {
         let mut last = ' ';
         // At the start of a line, or behind the digits that a numbered list begins with.

@@ -7,7 +7,7 @@ use crate::styled::{Piece, Styled};
 pub(crate) enum Step<'a, K> {
     /// A mark opens.
     Open(K),
-    /// A text within what is open.
+    /// A text inside the marks that are open.
     Text(&'a Piece),
     /// A mark closes.
     Close(K),

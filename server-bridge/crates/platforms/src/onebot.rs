@@ -48,7 +48,7 @@ const FILE_MAX_BYTES: u64 = 20 * 1024 * 1024;
 /// The shortest token of a connection that others open: whoever reaches the port may guess it.
 const LISTEN_TOKEN_MIN_CHARS: usize = 16;
 
-/// So many connections may be opening at once, each of them so long.
+/// The most connections that may be in their handshake at once, and the longest time of a handshake.
 const HANDSHAKES_MAX: usize = 16;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -8,7 +8,7 @@ use std::hash::Hash;
 pub const K: f64 = 60.0;
 
 /// The constant for passages found by words and by vectors: the first places count more than with [`K`]. Measured by `scripts/bench
-/// retrieval`, on other questions than those of its table.
+/// retrieval` with questions that are not in its table.
 pub const HYBRID_K: f64 = 5.0;
 
 /// The weight of a ranking by words; a ranking by vectors has the weight 1. Measured like [`HYBRID_K`].

@@ -123,7 +123,7 @@ impl Store {
         first_given(user, message, kind, self.database.reader()).await
     }
 
-    /// The unanswered questions of messages that belong to no turn: nothing of an earlier server waits for them.
+    /// The unanswered questions of messages that belong to no turn. After a restart of the server nothing waits for their answers.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -181,7 +181,7 @@ impl MessageSearch<'_> {
     }
 }
 
-/// The words of a search, as the index and as a comparison of characters take them.
+/// The words of a search, as a query of the index and as patterns that compare characters.
 pub(crate) struct Words {
     pub(crate) query: search::tokens::Query,
     /// A pattern for each word, `%` for one that is not there.

@@ -280,7 +280,7 @@ impl Store {
         .await?)
     }
 
-    /// The directory of a user's conversation's agent; empty for the workspace.
+    /// The current directory of the agent in a user's conversation; empty for the workspace.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.

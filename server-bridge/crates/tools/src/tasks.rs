@@ -247,7 +247,7 @@ async fn end_for_program(
 ) -> Result<Outcome, Failure> {
     let task = of_user(&arguments.id, work).await?;
     if !is_open(task.status) {
-        return Ok(Outcome::done(format!("it had ended before\n{}", placed_line(&task))));
+        return Ok(Outcome::done(format!("the command had already ended\n{}", placed_line(&task))));
     }
     check_terminal(program, &task)?;
     let killed = work.services.execs.kill(work.user, &task).await.map_err(exec_failure)?;

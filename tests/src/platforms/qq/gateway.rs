@@ -1,4 +1,4 @@
-//! What answers the bot: tokens, the API, and the gateway.
+//! The server that the bot talks to: tokens, the API and the gateway.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -34,7 +34,7 @@ pub struct Place {
 #[derive(Debug, Default)]
 struct Held {
     permits: Vec<Permit>,
-    /// How often it was given back and not taken again: a turn may wait for several answers at once.
+    /// How many times the permits were given back and not yet taken again; a turn may wait for several answers at once.
     absences: usize,
 }
 

@@ -178,7 +178,7 @@ impl Outcome {
         }
     }
 
-    /// A successful call whose text is already a part of something longer.
+    /// A successful call whose text is only one part of a longer result, so it is not stored separately.
     pub fn part(text: impl Into<String>) -> Self {
         Self { may_be_offloaded: false, ..Self::done(text) }
     }

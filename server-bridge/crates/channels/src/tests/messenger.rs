@@ -175,7 +175,7 @@ impl Messenger {
         self.shown(conversation).into_iter().map(|shown| shown.text).collect()
     }
 
-    /// Something happens.
+    /// Delivers an event.
     pub(super) fn happens(&self, person: &str, conversation: &str, is_group: bool, what: What) {
         let id = format!("e{}", NEXT.fetch_add(1, Ordering::SeqCst));
         let event = Event {

@@ -101,7 +101,7 @@ pub(super) fn secret() -> Result<String, Failure> {
     match text.lines().next().map(str::trim) {
         Some(secret) if !secret.is_empty() => Ok(secret.to_owned()),
         Some(_) | None => {
-            Err(Failure::usage("standard input holds no client's secret; write it there, on one line"))
+            Err(Failure::usage("standard input has no client secret; write the secret on its first line"))
         }
     }
 }

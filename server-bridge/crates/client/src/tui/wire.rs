@@ -35,7 +35,7 @@ pub(super) struct Message {
     pub(super) id: i64,
     pub(super) chat: String,
     pub(super) role: Role,
-    /// Not made safe to show yet if it is a command's output.
+    /// The text. The output of a command still has to be made safe before it is shown.
     pub(super) text: String,
     /// Unix milliseconds.
     pub(super) created_at: i64,

@@ -181,7 +181,9 @@ fn is_meant(hook: &Hook, wanted: &str) -> bool {
 fn event_named(name: &str) -> Result<Event> {
     match Event::named(name) {
         Named::Ours(event) => Ok(event),
-        Named::Unused => Err(Error::refused("invalid", format!("the event {name} does not happen here"))),
+        Named::Unused => {
+            Err(Error::refused("invalid", format!("Sandbridge does not raise the event {name}")))
+        }
         Named::Unknown => {
             let names: Vec<&str> = Event::ALL.into_iter().map(self::name).collect();
             let text = format!("there is no event {name:?}; the events are {}", names.join(", "));

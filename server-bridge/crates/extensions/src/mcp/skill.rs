@@ -90,7 +90,10 @@ fn named(skill: &Skill, files: &[SkillResource]) -> String {
 /// Fails with the reason in words; the reason contains nothing of content that was not listed.
 pub(super) fn loaded(skill: &Skill, uri: &str, read: &ReadResourceResult) -> Result<Outcome, String> {
     let [contents] = &read.contents[..] else {
-        return Err(format!("it gave {} contents for one file of the skill", read.contents.len()));
+        return Err(format!(
+            "the server returned {} contents for one file of the skill",
+            read.contents.len()
+        ));
     };
     let bytes = match contents {
         ResourceContents::TextResourceContents { text, .. } => text.clone().into_bytes(),

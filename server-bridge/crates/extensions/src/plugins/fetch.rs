@@ -198,8 +198,9 @@ pub(super) fn is_revision(text: &str) -> bool {
 
 /// The place of a marketplace's plugin.
 fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
-    let not_here =
-        |kind: &str| format!("the marketplace has {} {kind}, which is not fetched here", entry.manifest.name);
+    let not_here = |kind: &str| {
+        format!("the marketplace places {} {kind}, which Sandbridge cannot fetch", entry.manifest.name)
+    };
     let place = match &entry.source {
         Source::Directory(directory) => match market {
             Market::GitHub { repository, revision } => github(repository, revision, directory.as_str()),
@@ -211,7 +212,7 @@ fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
                 let directory = Market::below(above, directory.as_str());
                 Some(Place::Runner { runner: runner.clone(), directory })
             }
-            Market::Document { .. } => return Err(not_here("beside its document")),
+            Market::Document { .. } => return Err(not_here("in a directory beside its document")),
         },
         Source::GitHub { repository, revision } => {
             github(repository, at(revision), revision.directory.as_str())
@@ -228,10 +229,10 @@ fn of_entry(market: &Market, entry: &Entry) -> Result<Place, String> {
             let version = if version.is_empty() { "latest" } else { version };
             return Place::parse(&format!("npm:{package}@{version}"));
         }
-        Source::Npm { .. } => return Err(not_here("in a registry of its own")),
-        Source::Pip { .. } => return Err(not_here("as a Python package")),
+        Source::Npm { .. } => return Err(not_here("in a registry other than npm's")),
+        Source::Pip { .. } => return Err(not_here("in a Python package")),
     };
-    place.ok_or_else(|| format!("the marketplace does not say plainly where {} is", entry.manifest.name))
+    place.ok_or_else(|| format!("the marketplace gives an invalid location for {}", entry.manifest.name))
 }
 
 /// The commit of a revision, else its branch or tag.

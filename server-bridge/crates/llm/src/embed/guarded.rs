@@ -121,7 +121,10 @@ impl Guarded {
         let asked = timeout(QUERY_EMBEDDING_TIMEOUT, self.embedder.query_with(once, text)).await;
         let late = || {
             let seconds = QUERY_EMBEDDING_TIMEOUT.as_secs();
-            Err(crate::Error::Timeout(format!("no vector of a question after {seconds} s")).into())
+            Err(crate::Error::Timeout(format!(
+                "the embedder returned no vector for the question within {seconds} s"
+            ))
+            .into())
         };
         let result = asked.unwrap_or_else(|_| late());
         self.note(result.as_ref().err());

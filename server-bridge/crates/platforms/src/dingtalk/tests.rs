@@ -109,7 +109,7 @@ async fn answers_go_by_the_webhook_until_it_expires_and_then_by_the_api() {
     let message = text(&account, "# Title\n\n**b** <font color=red>");
     account.send(&events[0].conversation, &message, &events[0].reply, &key(1)).await.unwrap();
     account.send(&events[1].conversation, &message, &events[1].reply, &key(2)).await.unwrap();
-    // The platform may end it sooner than it said.
+    // The platform may end the session's webhook sooner than announced.
     let mut ended = events[1].reply.clone();
     ended["until_ms"] = json!(now_ms() + 100_000);
     let sent = account.send(&events[0].conversation, &message, &ended, &key(3)).await.unwrap();

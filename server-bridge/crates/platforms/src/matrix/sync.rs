@@ -356,7 +356,7 @@ fn size(event: &Event) -> usize {
     }
 }
 
-/// True for the event with which the account comes in, and not for one that changes its name.
+/// True for the event by which the account joins a room; false for one that changes only its name.
 fn is_joining(event: &Value) -> bool {
     event["content"]["membership"] == "join" && event["unsigned"]["prev_content"]["membership"] != "join"
 }

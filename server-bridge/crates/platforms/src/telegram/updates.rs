@@ -80,7 +80,7 @@ fn sender(user: &Value) -> Option<Sender> {
     Some(Sender { id: user["id"].as_i64()?.to_string(), name, is_bot: user["is_bot"] == json!(true) })
 }
 
-/// In a group an answer names its question.
+/// The reply data: in a group, an answer refers to the message that it answers.
 fn reply(message: &Value, conversation: &Conversation) -> Value {
     if conversation.is_group { json!({"message": message["message_id"]}) } else { Value::Null }
 }

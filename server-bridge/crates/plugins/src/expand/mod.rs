@@ -32,9 +32,9 @@ pub struct Template {
 pub enum Part {
     /// Text.
     Text(String),
-    /// A line of shell, whose output takes this place.
+    /// A shell command that is replaced by its output.
     Shell(String),
-    /// A file of the workspace, whose content takes this place; the reference itself, with `@` before it, where there is no
+    /// A reference to a file of the workspace that is replaced by the file's content. The reference stays, with `@` before it, if there is no
     /// such file.
     File(String),
 }

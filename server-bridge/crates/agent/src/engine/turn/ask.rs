@@ -174,7 +174,7 @@ impl Turn<'_> {
         if !std::mem::replace(&mut progress.has_first, true) {
             // The turn continues; its end rewrites the message.
             let state = ReplyState { reasoning: &reasoning, ..ReplyState::of(TurnStatus::Running) };
-            // Set before it is shown: the end of the turn, whenever it comes, shows the same text.
+            // The text is stored before it is shown, so that the end of the turn shows the same text, whenever it comes.
             (progress.text, progress.reasoning) = (text.clone(), reasoning.clone());
             self.display().reply(self.message, &text, state).await?;
         } else if let Some(message) = message {

@@ -1,6 +1,7 @@
 //! Knowledge: documents that are uploaded or in folders of runners, found and cited by agents, also after kills and among hostile files.
 
 mod hostile;
+mod kills;
 mod meaning;
 
 use std::fs;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::{Person, Reply, ScriptedModel, Server, eventually};
+use tests::{Person, Reply, eventually};
 
 use crate::world::World;
 
@@ -179,47 +180,4 @@ fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
     eventually("the runner is missed", PATIENCE, || {
         run(&world.alice, &["show", "docs"]).contains("could not be reached").then_some(())
     });
-}
-
-#[test]
-fn a_server_that_is_killed_while_it_indexes_loses_nothing_and_shows_only_complete_versions() {
-    let model = ScriptedModel::start(|_| Reply::Say("ok".to_owned()));
-    let options: Vec<String> = model.options("openai").into_iter().map(str::to_owned).collect();
-    let options: Vec<&str> =
-        ["--docker", "off"].into_iter().chain(options.iter().map(String::as_str)).collect();
-    let mut server = Server::start_with(&options);
-    let alice = server.person("alice");
-    let folder = tempfile::tempdir().unwrap();
-    run(&alice, &["create", "notes"]);
-    let text =
-        |version: &str| format!("# About\n\n{}", format!("The text of version{version}.\n\n").repeat(300));
-    let path = put(folder.path(), "a.md", &text("0"));
-    run(&alice, &["add", "notes", &path, "--wait"]);
-    for (at, point) in
-        ["index_uploaded", "index_begun", "index_pages", "index_before_swap", "index_after_swap"]
-            .into_iter()
-            .enumerate()
-    {
-        server.restart_with(&options, Some(("SANDBRIDGE_FAULT", point)));
-        let (old, new) = (format!("version{at}"), format!("version{}", at + 1));
-        put(folder.path(), "a.md", &text(&(at + 1).to_string()));
-        let sent = alice.run(&["knowledge", "add", "notes", &path]);
-        server.wait_killed(PATIENCE);
-        server.restart_with(&options, None);
-        if sent.code != 0 {
-            // It is not known if the upload was taken: one of the two versions is found, and the upload can be repeated.
-            assert!(!found(&alice, &old).is_empty() || !found(&alice, &new).is_empty(), "{point}");
-            run(&alice, &["add", "notes", &path]);
-        }
-        let after = indexed(&alice, "notes");
-        assert_eq!((after.len(), &after[0]["state"]), (1, &json!("ready")), "{point}: {after:?}");
-        let texts = found(&alice, &new);
-        assert!(!texts.is_empty() && found(&alice, &old).is_empty(), "{point}");
-        let all = Client::login(&server, "alice")
-            .call("GET", &format!("/knowledge/documents/{}", after[0]["id"]))
-            .json();
-        let pages: String =
-            all["pages"].as_array().unwrap().iter().map(|page| page["text"].as_str().unwrap()).collect();
-        assert_eq!(pages.matches("The text of").count(), 300, "{point}: each once");
-    }
 }

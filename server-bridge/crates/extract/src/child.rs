@@ -1,6 +1,6 @@
 //! The process that reads a document: `sandbridge extract`, with the document as its standard input.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::process::ExitCode;
 
 use crate::confine;
@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::html;
 use crate::kind::{Document, recognise};
 use crate::limits::{DOCUMENT_BYTES, STACK_BYTES, TEXT_BYTES};
-use crate::page::{Frame, Kind, Pages, Stop, write};
-use crate::{docx, pdf, xlsx};
+use crate::page::{Frame, Kind, Pages, Sink, Stop, write};
+use crate::{docx, pdf, plain, xlsx};
 
 /// The main function of the child: confines the process, reads the document `name` from standard input, and writes its pages to standard
 /// output, one line of JSON each.
@@ -45,14 +45,15 @@ fn read(name: &str) -> Result<(), Failure> {
     if bytes.len() as u64 > DOCUMENT_BYTES {
         return Err(Failure::TooLarge);
     }
-    match read_bytes(bytes, name, &mut io::stdout().lock()) {
+    let mut out = io::stdout().lock();
+    match read_bytes(bytes, name, &mut |frame| write(&mut out, &frame)) {
         Ok(()) | Err(Stop::Gone) => Ok(()),
         Err(Stop::Failed(failure)) => Err(failure),
     }
 }
 
 /// Reads a document and writes its pages.
-pub(crate) fn read_bytes(bytes: Vec<u8>, name: &str, out: &mut dyn Write) -> Result<(), Stop> {
+fn read_bytes<'a>(bytes: Vec<u8>, name: &str, out: &'a mut Sink<'a>) -> Result<(), Stop> {
     let mut pages = Pages::new(out);
     let kind = match recognise(&bytes, name)? {
         Document::Pdf => {
@@ -70,18 +71,12 @@ pub(crate) fn read_bytes(bytes: Vec<u8>, name: &str, out: &mut dyn Write) -> Res
             xlsx::read(&archive, &mut pages)?;
             Kind::Xlsx
         }
-        Document::Text(text, kind) => {
-            if kind != Kind::Html && text.len() > TEXT_BYTES {
-                return Err(Failure::TooMuchText.into());
-            }
-            pages.begin(kind)?;
-            if kind == Kind::Html {
-                pages.text("", &html::of(&text, None, true, TEXT_BYTES))?;
-            } else {
-                pages.text("", &text)?;
-            }
-            kind
+        Document::Text(text, Kind::Html) => {
+            pages.begin(Kind::Html)?;
+            pages.text("", &html::of(&text, None, true, TEXT_BYTES))?;
+            Kind::Html
         }
+        Document::Text(text, kind) => return plain::write(&text, kind, pages),
     };
     pages.end(kind)
 }

@@ -124,11 +124,10 @@ pub(crate) enum Document<'a> {
 /// [`Failure::Unsupported`] if it is of a kind that cannot be read; [`Failure::Encrypted`].
 pub(crate) fn recognise<'a>(bytes: &'a [u8], name: &str) -> Result<Document<'a>, Failure> {
     let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    let pdf = b"%PDF-";
-    if head[..head.len().min(PDF_WITHIN)].windows(pdf.len()).any(|window| window == pdf) {
+    if is_pdf(head) {
         return Ok(Document::Pdf);
     }
-    if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
+    if is_zip(head) {
         let archive = Archive::open(bytes)?;
         return match () {
             () if archive.has(docx::MAIN) => Ok(Document::Docx(archive)),
@@ -148,6 +147,34 @@ pub(crate) fn recognise<'a>(bytes: &'a [u8], name: &str) -> Result<Document<'a>,
     let text = text::decode(bytes)?;
     let kind = of_text(&text, name);
     Ok(Document::Text(text, kind))
+}
+
+/// Recognises a document that no parser has to read: UTF-8 text other than HTML. `None` for every other document.
+///
+/// # Errors
+/// [`Failure::Unsupported`] if it is of a kind that cannot be read.
+pub(crate) fn recognise_plain<'a>(
+    bytes: &'a [u8],
+    name: &str,
+) -> Option<Result<(Cow<'a, str>, Kind), Failure>> {
+    let head = &bytes[..bytes.len().min(SNIFFED_BYTES)];
+    if is_pdf(head) || is_zip(head) || head.starts_with(OLE) || !text::is_utf8(bytes) {
+        return None;
+    }
+    match recognise(bytes, name) {
+        Ok(Document::Text(text, kind)) if kind != Kind::Html => Some(Ok((text, kind))),
+        Ok(_) => None,
+        Err(failure) => Some(Err(failure)),
+    }
+}
+
+fn is_pdf(head: &[u8]) -> bool {
+    let pdf = b"%PDF-";
+    head[..head.len().min(PDF_WITHIN)].windows(pdf.len()).any(|window| window == pdf)
+}
+
+fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
 }
 
 fn of_text(text: &str, name: &str) -> Kind {

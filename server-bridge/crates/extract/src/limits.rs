@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// The largest document that is read, in bytes. It is in the child's memory as a whole.
 pub const DOCUMENT_BYTES: u64 = 64 * MIB;
+/// The largest document that is read without a confined process, in bytes. It is in the server's memory twice: as bytes and as pages.
+pub const PLAIN_BYTES: usize = 4 * 1024 * 1024;
 /// The most text of one document, in bytes: more than 10,000 printed pages.
 pub const TEXT_BYTES: usize = 32 * 1024 * 1024;
 /// The most pages of one document.

@@ -92,9 +92,12 @@ impl From<Failure> for Stop {
     }
 }
 
-/// The pages of one document, written as they are read.
+/// The receiver of a document's frames.
+pub(crate) type Sink<'a> = dyn FnMut(Frame) -> io::Result<()> + 'a;
+
+/// The pages of one document, passed on as they are read.
 pub(crate) struct Pages<'a> {
-    out: &'a mut dyn Write,
+    out: &'a mut Sink<'a>,
     /// The text of the page that is not complete yet.
     open: String,
     open_title: String,
@@ -105,7 +108,7 @@ pub(crate) struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
-    pub(crate) fn new(out: &'a mut dyn Write) -> Self {
+    pub(crate) fn new(out: &'a mut Sink<'a>) -> Self {
         Self {
             out,
             open: String::new(),
@@ -118,7 +121,7 @@ impl<'a> Pages<'a> {
     }
 
     pub(crate) fn begin(&mut self, kind: Kind) -> Result<(), Stop> {
-        self.write(&Frame::Begun(kind))
+        self.put(Frame::Begun(kind))
     }
 
     /// Writes a page of a document that has its own pages.
@@ -141,7 +144,7 @@ impl<'a> Pages<'a> {
         }
         let mut title = std::mem::take(&mut self.open_title);
         title.truncate(title.floor_char_boundary(TITLE_BYTES));
-        self.write(&Frame::Page(Page { number: self.number, title, text }))
+        self.put(Frame::Page(Page { number: self.number, title, text }))
     }
 
     /// Counts a page of such a document that could not be read.
@@ -193,11 +196,11 @@ impl<'a> Pages<'a> {
             return Err(if is_scanned { Failure::Scanned } else { Failure::Empty }.into());
         }
         let (pages, cut_pages, broken_pages) = (self.number, self.cut_pages, self.broken_pages);
-        self.write(&Frame::Done { pages, cut_pages, broken_pages })
+        self.put(Frame::Done { pages, cut_pages, broken_pages })
     }
 
-    fn write(&mut self, frame: &Frame) -> Result<(), Stop> {
-        write(self.out, frame).map_err(|_| Stop::Gone)
+    fn put(&mut self, frame: Frame) -> Result<(), Stop> {
+        (self.out)(frame).map_err(|_| Stop::Gone)
     }
 }
 

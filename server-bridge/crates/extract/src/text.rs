@@ -21,6 +21,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Failure> {
     if is_text(&text) { Ok(text) } else { Err(Failure::Unsupported("a file that is not text".to_owned())) }
 }
 
+/// True for UTF-8, which is decoded without guessing.
+pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
+    encoding(bytes) == UTF_8 && std::str::from_utf8(bytes).is_ok()
+}
+
 fn encoding(bytes: &[u8]) -> &'static Encoding {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return encoding;

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use llm::embed::Guarded;
+use llm::embed::{Guarded, key_without_provider};
 use search::chunks::with_headings;
 use store::{BarePassage, EmbeddingModel, PassageVector};
 use tokio::time::sleep;
@@ -129,7 +129,11 @@ impl Knowledge {
     /// Begins with a model: each collection gets a turn.
     async fn begin_round(&self, embedder: &Guarded) -> store::Result<Round> {
         let name = embedder.model().to_owned();
-        let models = self.0.store.embedding_models().await?;
+        let mut models = self.0.store.embedding_models().await?;
+        if let Some(unnamed) = without_provider(&models, &name, embedder.setting()) {
+            self.0.store.rename_embedding_model(unnamed, &name).await?;
+            models = self.0.store.embedding_models().await?;
+        }
         let known = models.iter().find(|model| model.name == name).cloned();
         let is_complete = known.as_ref().is_some_and(|model| model.is_complete);
         let is_served = !is_complete && models.iter().any(|model| model.is_complete);
@@ -205,6 +209,13 @@ impl Knowledge {
         }
         Ok(true)
     }
+}
+
+/// The model whose vectors an earlier version stored without the name of their provider, if the same setting named it.
+fn without_provider(models: &[EmbeddingModel], name: &str, setting: &str) -> Option<i64> {
+    let earlier = key_without_provider(name)?;
+    let is_it = |model: &&EmbeddingModel| model.name == earlier && model.chosen == setting;
+    models.iter().find(is_it).map(|model| model.id)
 }
 
 /// A passage as it is embedded.

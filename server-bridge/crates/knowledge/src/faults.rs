@@ -1,4 +1,5 @@
-//! Points of indexing at which tests kill the server: a debug build whose `SANDBRIDGE_FAULT` names one sends itself SIGKILL there.
+//! Points of indexing at which tests kill the server: a debug build whose `SANDBRIDGE_FAULT` names one sends itself SIGKILL there. `NAME@3` waits
+//! until the point is reached for the third time.
 
 /// A point of indexing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,9 +8,9 @@ pub(crate) enum Point {
     Uploaded,
     /// A job was begun; nothing was read.
     Begun,
-    /// The first pages of the new version are stored.
+    /// Some pages of the new version are stored, and more follow.
     Pages,
-    /// All pages are stored; the version before is still the present one.
+    /// All pages but the last ones are stored; the version before is still the present one.
     BeforeSwap,
     /// The new version is the present one; the old one's rows are still there.
     AfterSwap,
@@ -37,13 +38,23 @@ impl Point {
 /// Called when a document reaches this point.
 #[cfg(debug_assertions)]
 pub(crate) fn fault(point: Point) {
-    if std::env::var_os("SANDBRIDGE_FAULT").is_some_and(|name| name == point.name()) {
+    if std::env::var("SANDBRIDGE_FAULT").is_ok_and(|wanted| is_reached(point, &wanted)) {
         let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
         tracing::error!(?killed, point = point.name(), "the process ends here, as SANDBRIDGE_FAULT demands");
         loop {
             std::thread::park();
         }
     }
+}
+
+/// True if a point is the wanted one, and was reached as often as wanted. Only one point of a process is counted: the wanted one.
+#[cfg(debug_assertions)]
+fn is_reached(point: Point, wanted: &str) -> bool {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static REACHED: AtomicU32 = AtomicU32::new(0);
+    let (name, times) = wanted.split_once('@').unwrap_or((wanted, "1"));
+    name == point.name() && Ok(REACHED.fetch_add(1, Ordering::Relaxed) + 1) == times.parse()
 }
 
 /// Called when a document reaches this point.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use extract::{Failure, Kind, Next, Page};
+use extract::{Done, Failure, Kind, Next, Page, Plain, Reading};
 use search::chunks::{self, Limits};
 use search::tokens;
 use sha2::{Digest, Sha256};
@@ -30,7 +30,7 @@ pub(crate) struct Content {
 impl Knowledge {
     /// Does the job of a document. Its failures are recorded with the document; an error is the store's.
     pub(crate) async fn index(&self, job: &IndexJob) -> store::Result<()> {
-        let content = if job.place.is_empty() {
+        let mut content = if job.place.is_empty() {
             self.uploaded(job).await?
         } else {
             match self.of_folder(job).await {
@@ -45,38 +45,48 @@ impl Knowledge {
             }
         };
         let seen = (content.size_bytes, content.modified_ms);
-        let mut hash = Sha256::new();
-        content.pieces.iter().for_each(|piece| hash.update(piece));
-        let sha256 = hex(&hash.finalize());
+        let sha256;
+        (content, sha256) = computed(move || {
+            let sha256 = content.sha256();
+            (content, sha256)
+        })
+        .await;
         if sha256 == job.sha256 {
             return self.0.store.keep_version(job, seen.0, seen.1).await;
         }
         let document = job.document_id.unwrap_or(store::DocumentId(0));
         let _turn = self.0.reading.acquire().await;
-        // The remains of an attempt that was killed.
-        self.0.store.sweep_versions(document).await?;
-        match self.read(job, content).await? {
-            Ok(Some((kind, pages, note))) => {
+        if job.attempts > 1 {
+            // The remains of an attempt that was killed.
+            self.0.store.sweep_versions(document).await?;
+        }
+        let has_remains = match self.read(job, content).await? {
+            Ok(Some(read)) => {
                 fault(Point::BeforeSwap);
                 let (size_bytes, modified_ms) = seen;
                 let published = Published {
-                    kind: kind.as_str(),
-                    pages,
+                    kind: read.kind.as_str(),
+                    pages: i64::from(read.done.pages),
                     sha256: &sha256,
                     size_bytes,
                     modified_ms,
-                    note: &note,
+                    note: &note_of(&read.done),
                 };
-                self.0.store.publish(job, &published).await?;
+                let is_published = self.0.store.publish_with(job, &read.last_pages, &published).await?;
                 fault(Point::AfterSwap);
                 self.0.meaning.cache.forget(job.collection_id, &[document], Some(job.id.0));
                 self.0.meaning.changed(job.user_id, job.collection_id, document);
+                // The rows of the version before.
+                !is_published || !job.sha256.is_empty()
             }
             // The document is gone, or has newer content.
-            Ok(None) => {}
-            Err(failure) => self.0.store.fail_job(job, &failure.to_string(), Some(seen)).await?,
-        }
-        self.0.store.sweep_versions(document).await
+            Ok(None) => true,
+            Err(failure) => {
+                self.0.store.fail_job(job, &failure.to_string(), Some(seen)).await?;
+                true
+            }
+        };
+        if has_remains { self.0.store.sweep_versions(document).await } else { Ok(()) }
     }
 
     async fn uploaded(&self, job: &IndexJob) -> store::Result<Content> {
@@ -119,67 +129,157 @@ impl Knowledge {
         timeout(SCAN_TIMEOUT, read).await.map_err(|_| late())?
     }
 
-    /// Reads the content and stores its pages; returns its kind, the number of its pages and a remark about them, or `None` if the job is
-    /// gone.
-    async fn read(
-        &self,
-        job: &IndexJob,
-        content: Content,
-    ) -> store::Result<Result<Option<(Kind, i64, String)>, Failure>> {
-        let pieces = futures_util::stream::iter(content.pieces.into_iter().map(Ok));
-        let mut reading = match self.0.extractor.open(&job.name, pieces).await {
-            Ok(reading) => reading,
+    /// Reads the content and stores its pages but for the last ones; `None` if the job is gone. While a batch of pages is stored, the next one
+    /// is read and analysed.
+    async fn read(&self, job: &IndexJob, content: Content) -> store::Result<Result<Option<Read>, Failure>> {
+        let mut source = match self.open(&job.name, content).await {
+            Ok(source) => source,
             Err(failure) => return Ok(Err(failure)),
         };
-        let kind = reading.kind();
-        let mut passages = Passages { name: &job.name, kind, headings: Vec::new() };
-        let (mut batch, mut bytes, mut is_first) = (Vec::new(), 0, true);
+        let kind = source.kind();
+        let mut passages = Passages { name: job.name.clone(), kind, headings: Vec::new() };
+        let mut made: Vec<NewPage> = Vec::new();
         loop {
-            let next = match reading.next().await {
+            let next = async {
+                let (pages, done) = source.batch().await?;
+                let analysed = computed(move || {
+                    let pages: Vec<NewPage> = pages.into_iter().map(|page| passages.of(page)).collect();
+                    (pages, passages)
+                });
+                Ok((analysed.await, done))
+            };
+            let (is_there, next) = tokio::join!(self.store_pages(job, &made), next);
+            if !is_there? {
+                return Ok(Ok(None));
+            }
+            if !made.is_empty() {
+                fault(Point::Pages);
+            }
+            let done;
+            ((made, passages), done) = match next {
                 Ok(next) => next,
                 Err(failure) => return Ok(Err(failure)),
             };
-            let done = match next {
+            if let Some(done) = done {
+                return Ok(Ok(Some(Read { kind, done, last_pages: made })));
+            }
+        }
+    }
+
+    /// Stores pages; returns false if the job is gone.
+    async fn store_pages(&self, job: &IndexJob, pages: &[NewPage]) -> store::Result<bool> {
+        if pages.is_empty() { Ok(true) } else { self.0.store.add_pages(job, pages).await }
+    }
+
+    async fn open(&self, name: &str, mut content: Content) -> Result<Source, Failure> {
+        if content.is_small() {
+            let name = name.to_owned();
+            let plain;
+            (content, plain) = computed(move || {
+                let bytes = content.pieces.make_contiguous().concat();
+                let plain = extract::plain(&bytes, &name);
+                (content, plain)
+            })
+            .await;
+            if let Some(plain) = plain {
+                return Ok(Source::Plain(plain?));
+            }
+        }
+        let pieces = futures_util::stream::iter(content.pieces.into_iter().map(Ok));
+        Ok(Source::Reader(Box::new(self.0.extractor.open(name, pieces).await?)))
+    }
+}
+
+/// Runs work of the processor on a thread of its own, so that requests do not wait for it. A panic of the work is passed on.
+pub(crate) async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime ends, and this future with it.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+impl Content {
+    /// The hash of its content, in hex.
+    fn sha256(&self) -> String {
+        let mut hash = Sha256::new();
+        self.pieces.iter().for_each(|piece| hash.update(piece));
+        hex(&hash.finalize())
+    }
+
+    fn is_small(&self) -> bool {
+        self.pieces.iter().map(Bytes::len).sum::<usize>() <= extract::limits::PLAIN_BYTES
+    }
+}
+
+/// A document that was read: all of its pages are stored, but for the last ones.
+struct Read {
+    kind: Kind,
+    done: Done,
+    last_pages: Vec<NewPage>,
+}
+
+/// The pages of a document.
+enum Source {
+    /// Read in this process.
+    Plain(Plain),
+    /// Being read by a confined process.
+    Reader(Box<Reading>),
+}
+
+impl Source {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Plain(plain) => plain.kind,
+            Self::Reader(reading) => reading.kind(),
+        }
+    }
+
+    /// The next pages, at least one unless the document ends; its counts with the last ones.
+    async fn batch(&mut self) -> Result<(Vec<Page>, Option<Done>), Failure> {
+        let (mut pages, mut bytes) = (Vec::new(), 0);
+        while pages.len() < BATCH_PAGES && bytes < BATCH_BYTES {
+            match self.next().await? {
                 Next::Page(page) => {
                     bytes += page.text.len();
-                    batch.push(passages.of(page));
-                    None
+                    pages.push(page);
                 }
-                Next::Done(done) => Some(done),
-            };
-            let is_full = batch.len() >= BATCH_PAGES || bytes >= BATCH_BYTES;
-            if !batch.is_empty() && (done.is_some() || is_full) {
-                if !self.0.store.add_pages(job, &batch).await? {
-                    return Ok(Ok(None));
-                }
-                if std::mem::take(&mut is_first) {
-                    fault(Point::Pages);
-                }
-                (batch, bytes) = (Vec::new(), 0);
+                Next::Done(done) => return Ok((pages, Some(done))),
             }
-            if let Some(done) = done {
-                let mut notes = Vec::new();
-                if done.broken_pages > 0 {
-                    notes.push(format!("{} of {} pages could not be read", done.broken_pages, done.pages));
-                }
-                if done.cut_pages > 0 {
-                    notes.push(format!("{} pages were too long and are cut off", done.cut_pages));
-                }
-                return Ok(Ok(Some((kind, i64::from(done.pages), notes.join("; ")))));
-            }
+        }
+        Ok((pages, None))
+    }
+
+    async fn next(&mut self) -> Result<Next, Failure> {
+        match self {
+            Self::Plain(plain) => Ok(plain.pages.pop_front().map_or(Next::Done(plain.done), Next::Page)),
+            Self::Reader(reading) => reading.next().await,
         }
     }
 }
 
+/// The remark on a document that was not read completely; empty if it was.
+fn note_of(done: &Done) -> String {
+    let mut notes = Vec::new();
+    if done.broken_pages > 0 {
+        notes.push(format!("{} of {} pages could not be read", done.broken_pages, done.pages));
+    }
+    if done.cut_pages > 0 {
+        notes.push(format!("{} pages were too long and are cut off", done.cut_pages));
+    }
+    notes.join("; ")
+}
+
 /// Makes passages of pages, one after the other.
-struct Passages<'a> {
-    name: &'a str,
+struct Passages {
+    name: String,
     kind: Kind,
     /// The headings at the end of the page before, which apply until the next one.
     headings: Vec<String>,
 }
 
-impl Passages<'_> {
+impl Passages {
     fn of(&mut self, page: Page) -> NewPage {
         let form = match self.kind {
             kind if kind.has_headings() => chunks::Kind::Markdown,
@@ -194,7 +294,7 @@ impl Passages<'_> {
             }
             let headings = if chunk.headings.is_empty() { &self.headings } else { &chunk.headings };
             let passage = &page.text[chunk.span.clone()];
-            let words = tokens::document(&chunks::with_titles(self.name, headings, passage));
+            let words = tokens::document(&chunks::with_titles(&self.name, headings, passage));
             passages.push(NewPassage {
                 start: i64::try_from(chunk.span.start).unwrap_or(i64::MAX),
                 end: i64::try_from(chunk.span.end).unwrap_or(i64::MAX),

@@ -17,6 +17,7 @@
 //! | `worker` | the worker: runs the jobs of several lanes, and scans folders regularly |
 //! | `lanes` | the lane whose turn it is |
 //! | `index` | turns a document into pages and passages |
+//! | `analysis` | makes the words of documents again that an older version indexed |
 //! | `sync` | scans a runner's folder |
 //! | `embed` | the worker that makes vectors of passages |
 //! | `turns` | the collection whose turn it is to be embedded |
@@ -32,6 +33,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod analysis;
 mod cache;
 mod compare;
 mod embed;

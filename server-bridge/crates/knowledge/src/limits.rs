@@ -6,9 +6,10 @@ use std::time::Duration;
 pub const DOCUMENT_BYTES: u64 = extract::limits::DOCUMENT_BYTES;
 /// The pieces in which an upload is stored, in bytes.
 pub(crate) const PART_BYTES: usize = 1024 * 1024;
-/// The most pages that are stored in one transaction, and the most text of them, in bytes.
+/// The most pages that are stored in one transaction, and the text from which a batch of them is complete, in bytes. While one batch is stored,
+/// the next one is analysed, so that smaller batches begin earlier.
 pub(crate) const BATCH_PAGES: usize = 64;
-pub(crate) const BATCH_BYTES: usize = 1024 * 1024;
+pub(crate) const BATCH_BYTES: usize = 256 * 1024;
 /// How often a job is begun before its document is given up because it kills the server.
 pub(crate) const ATTEMPTS: i64 = 3;
 /// The pause before a job is tried again when the store fails.
@@ -30,6 +31,10 @@ pub(crate) const LOSS_DOCUMENTS: usize = 10;
 pub(crate) const FOLDERS_AT_ONCE: usize = 16;
 /// The contents of folders' files that are in memory at once, in KiB: those of one of the largest size, and of small ones beside it.
 pub(crate) const CONTENT_KIB: u32 = 68 * 1024;
+
+/// The passages whose words are made again in one change, and the pause after it.
+pub(crate) const ANALYSED_PASSAGES: u32 = 64;
+pub(crate) const ANALYSIS_PAUSE: Duration = Duration::from_millis(20);
 
 /// The passages that are embedded in one turn of a collection, in this process: two seconds on one processor.
 pub(crate) const LOCAL_BATCH: u32 = 8;

@@ -81,13 +81,18 @@ impl Knowledge {
             );
             return self.end(job, SyncState::Gone, &note).await;
         }
+        let mut left_out = 0;
         for batch in plan.changed.chunks(QUEUE_BATCH) {
-            self.0.store.queue_files(job.user_id, job.collection_id, batch).await?;
+            left_out += self.0.store.queue_files(job.user_id, job.collection_id, batch).await?;
         }
         if is_whole && !plan.missing.is_empty() {
             self.remove(job.user_id, job.collection_id, &plan.missing).await?;
         }
         let note = match is_whole {
+            true if left_out > 0 => format!(
+                "{left_out} files are left out: your documents may have at most {} GiB together; delete some first",
+                store::limits::DOCUMENT_BYTES_PER_USER >> 30
+            ),
             true => String::new(),
             false => format!(
                 "the folder has more than {FOLDER_FILES} files; the newest are indexed, and no document is removed"

@@ -15,7 +15,7 @@ use crate::service::Knowledge;
 impl Knowledge {
     /// Indexes and embeds until `shutdown`. A job that is interrupted begins again at the next start.
     pub async fn run(&self, shutdown: CancellationToken) {
-        let work = async { tokio::join!(self.work(), self.embed(), self.forget()) };
+        let work = async { tokio::join!(self.work(), self.embed(), self.forget(), self.analyse_older()) };
         tokio::select! {
             _ = work => {}
             () = shutdown.cancelled() => {}

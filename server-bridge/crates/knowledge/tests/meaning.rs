@@ -139,7 +139,7 @@ fn embedders(provider: &Arc<ScriptedEmbedder>, model: &Arc<Mutex<Option<&'static
         let embedder = name.map(|name| {
             let http = Http::new(&Connections::default(), Reach::Anywhere, provider.url(), None).unwrap();
             let patience = Patience { attempts: 1, ..Patience::default() };
-            let embedder = Embedder::remote(Protocol::OpenAi, http, &name, None).with_patience(patience);
+            let embedder = Embedder::remote(Protocol::OpenAi, http, "p", &name, None).with_patience(patience);
             let rest = rests.lock().unwrap().entry(name.clone()).or_default().clone();
             Guarded::new(embedder, name, rest)
         });
@@ -160,8 +160,8 @@ async fn what_has_the_meaning_of_a_question_is_found_and_only_by_those_who_may()
     let (collection, documents) = world.filled(&ada, "manuals", &manuals).await;
     let (other, _) = world.filled(&eve, "mine", &texts(&["My warranty is over."])).await;
     world.run();
-    world.embedded(collection, "openai/m").await;
-    world.embedded(other, "openai/m").await;
+    world.embedded(collection, "openai/m@p").await;
+    world.embedded(other, "openai/m@p").await;
     world.noted(&ada, collection, "").await;
     let (passages, notes) = world.found(&ada, "保修").await;
     assert_eq!(passages[0], ("The guarantee lasts two years.".to_owned(), false, true));
@@ -228,7 +228,7 @@ async fn whatever_an_embedder_answers_words_are_found_and_a_note_says_so() {
             assert!(requests <= 3, "{mood:?}: it is left alone, not asked {requests} times");
         }
         // Vectors from better times do not help while the question has none.
-        let model = world.store.embedding_model("openai/m", 67, "m").await.unwrap();
+        let model = world.store.embedding_model("openai/m@p", 67, "m").await.unwrap();
         assert!(model.dimensions == 67);
         let begun = std::time::Instant::now();
         let (passages, notes) = world.found(&ada, "guarantee").await;
@@ -244,7 +244,7 @@ async fn vectors_of_another_dimension_are_refused_and_those_before_stay() {
     let ada = world.user("ada").await;
     let (collection, _) = world.filled(&ada, "manuals", &texts(&["The guarantee lasts."])).await;
     world.run();
-    world.embedded(collection, "openai/m").await;
+    world.embedded(collection, "openai/m@p").await;
     assert_eq!(world.found(&ada, "warranty").await.0.len(), 1);
     world.provider.set(Mood::Wider(3));
     let (passages, notes) = world.found(&ada, "warranty").await;
@@ -282,7 +282,7 @@ async fn another_model_builds_beside_the_one_before_and_then_takes_its_place() {
     let all: Vec<String> = (0..70).map(|at| format!("Text {at}: the guarantee lasts.")).collect();
     let (collection, _) = world.filled(&ada, "manuals", &all).await;
     world.run();
-    world.embedded(collection, "openai/m").await;
+    world.embedded(collection, "openai/m@p").await;
     let wait = async |count: usize, name: &str| {
         let wait = async {
             loop {
@@ -295,12 +295,12 @@ async fn another_model_builds_beside_the_one_before_and_then_takes_its_place() {
         };
         tokio::time::timeout(Duration::from_secs(60), wait).await.expect(name)
     };
-    wait(1, "openai/m").await;
+    wait(1, "openai/m@p").await;
     // One text is refused until the provider changes its mind, so that the new one is half done for a while.
     *world.model.lock().unwrap() = Some("wide");
     let (passages, _) = world.found(&ada, "warranty").await;
     assert!(passages.iter().all(|(_, _, by_meaning)| *by_meaning), "the one before answers: {passages:?}");
-    let models = wait(1, "openai/wide").await;
+    let models = wait(1, "openai/wide@p").await;
     assert_eq!(models[0].dimensions, 71);
     let (passages, notes) = world.found(&ada, "warranty").await;
     assert!(passages.len() == 10 && notes.is_empty(), "{notes:?}");

@@ -43,7 +43,7 @@ impl Scripted {
         let key = Some((KeyHeader::Bearer, "sk-key"));
         let http = Http::new(&Connections::default(), Reach::Anywhere, &self.address, key).unwrap();
         let patience = Patience { pause: Duration::from_millis(1), ..Patience::default() };
-        Embedder::remote(protocol, http, "m", dimensions).with_patience(patience)
+        Embedder::remote(protocol, http, "p", "m", dimensions).with_patience(patience)
     }
 }
 
@@ -72,7 +72,7 @@ async fn vectors_of_a_provider_are_asked_for_in_batches_and_after_a_failure_agai
     let vectors = embedder.passages(texts(70)).await.unwrap();
     assert_eq!((vectors.len(), vectors[0].bytes(), vectors[64].bytes()), (70, vec![0, 127], vec![0, 127]));
     assert_eq!(vectors[1].bytes(), [127, 127]);
-    assert_eq!(embedder.model(), "openai/m");
+    assert_eq!(embedder.model(), "openai/m@p");
     let requests = provider.requests.lock().unwrap();
     assert!(
         requests[0].starts_with("POST /v1/embeddings HTTP/1.1")
@@ -143,7 +143,8 @@ impl llm::transport::Transport for Limited {
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_is_waited_for() {
     let begun = tokio::time::Instant::now();
-    let embedder = Embedder::remote(Protocol::Ollama, Limited(Mutex::new(vec![429, 429, 200])), "m", None);
+    let embedder =
+        Embedder::remote(Protocol::Ollama, Limited(Mutex::new(vec![429, 429, 200])), "p", "m", None);
     assert_eq!(embedder.query("text").await.unwrap().dimensions(), 2);
     assert!((14..20).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }

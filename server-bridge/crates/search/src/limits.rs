@@ -28,3 +28,7 @@ pub const QUERY_MAX_TERMS: usize = 32;
 pub const TERM_MAX_WORDS: usize = 200;
 /// The most different words of a query for texts with any of its words.
 pub const QUERY_MAX_WORDS: usize = 64;
+
+/// The version of the words that passages are found by. A change of [`with_titles`](crate::chunks::with_titles) or of the analyzer raises it, and
+/// servers then make the words of older passages again. 1: with the titles of documents.
+pub const ANALYSIS: i64 = 1;

@@ -7,6 +7,7 @@
 //! ```
 //! One condition ([`VISIBLE`]) decides who may search a collection: each statement contains it, and applies it before anything is ranked.
 
+mod analysis;
 mod collections;
 mod documents;
 mod jobs;
@@ -16,6 +17,7 @@ mod search;
 mod tests;
 mod vectors;
 
+pub use analysis::{NewWords, OutdatedDocument};
 pub use collections::{Collection, Sharing, SyncState};
 pub use documents::{Document, DocumentState, Page};
 pub use jobs::{FileSeen, IndexJob, IndexQueue, Lane};

@@ -163,8 +163,8 @@ pub use jobs::{Job, JobDraft, JobKind};
 pub use keys::{ApiKey, KeyScope};
 pub use knowledge::{
     BarePassage, Collection, Document, DocumentState, EmbeddingModel, FileSeen, IndexJob, IndexQueue, Lane,
-    NewPage, NewPassage, Page, Passage, PassagePlace, PassageVector, Published, Ranked, SearchScope, Sharing,
-    SyncState, WordsQuery,
+    NewPage, NewPassage, NewWords, OutdatedDocument, Page, Passage, PassagePlace, PassageVector, Published,
+    Ranked, SearchScope, Sharing, SyncState, WordsQuery,
 };
 pub use location::{Location, PostgresUrl};
 pub use marketplaces::MarketplaceRow;

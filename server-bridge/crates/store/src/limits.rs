@@ -136,6 +136,8 @@ pub const DOCUMENT_NAME_MAX_BYTES: usize = 1024;
 pub const DOCUMENT_NOTE_MAX_BYTES: usize = 1024;
 /// The most documents of one user that wait to be indexed when another one is uploaded.
 pub const INDEX_JOBS_PER_USER: i64 = 1000;
+/// The most bytes of one user's documents, with what waits to be indexed. The index of a text takes about three times its size.
+pub const DOCUMENT_BYTES_PER_USER: i64 = 4 * 1024 * 1024 * 1024;
 /// The largest file that is rewritten after a deletion, in bytes; rewriting takes about a second for 100 MiB.
 pub const VACUUM_MAX_BYTES: i64 = 512 * 1024 * 1024;
 /// The rows of an old version that are removed in one change, so that other changes wait for moments only.

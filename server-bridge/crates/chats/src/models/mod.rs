@@ -165,12 +165,12 @@ impl Models {
         let (is_server, key) = self.key(house, user, name).await?;
         if let Some(runner) = &subscription.runner {
             let relay = relay(house, user, runner).await?;
-            return Ok(Embedder::remote(protocol, relay, model, None));
+            return Ok(Embedder::remote(protocol, relay, &format!("{}/{runner}", user.id), model, None));
         }
         let reach = if is_server { Reach::Anywhere } else { self.reach(user) };
         let key = key.as_deref().map(|key| (KeyHeader::Bearer, key));
         let http = Http::new(&self.connections, reach, subscription.address(), key)?;
-        Ok(Embedder::remote(protocol, http, model, None))
+        Ok(Embedder::remote(protocol, http, &provider_of(subscription.address()), model, None))
     }
 
     /// A subscription's key, and whether the subscription is the server's.
@@ -360,6 +360,14 @@ impl Models {
 async fn relay(house: &Services, user: &User, runner: &str) -> Result<Relay> {
     let registered = house.store.runners(user.id).await?.into_iter().map(|runner| runner.name);
     Ok(Relay::new(house.router.clone(), sandbox_user(user), runner, registered.collect()))
+}
+
+/// The name of a provider in the keys of vectors: the address without its scheme, password and query.
+fn provider_of(address: &str) -> String {
+    let after = address.split_once("://").map_or(address, |(_, after)| after);
+    let path = after.split(['?', '#']).next().unwrap_or_default();
+    let host_and_path = path.rsplit_once('@').map_or(path, |(_, after)| after);
+    host_and_path.trim_end_matches('/').to_ascii_lowercase()
 }
 
 /// Where the build puts the file of the built-in embedder.

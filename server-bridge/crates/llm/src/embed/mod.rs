@@ -59,6 +59,15 @@ pub enum Error {
     Vector(#[from] search::vectors::Error),
 }
 
+/// What separates the name of a model from its provider, in the key under which its vectors are stored.
+const AT_PROVIDER: char = '@';
+
+/// The key under which earlier versions stored the vectors of this key's model; `None` for the built-in model.
+#[must_use]
+pub fn key_without_provider(key: &str) -> Option<&str> {
+    key.rsplit_once(AT_PROVIDER).map(|(before, _)| before)
+}
+
 /// An embedder, which turns texts into vectors. Clones are the same embedder.
 #[derive(Clone, Debug)]
 pub enum Embedder {
@@ -113,12 +122,14 @@ impl Embedder {
         Self::BuiltIn(Arc::new(BuiltIn::new(weights.into())))
     }
 
-    /// A provider's model. `dimensions` are those of its earlier vectors, and vectors with other dimensions are refused; `None` takes the
+    /// The model of a provider. `provider` tells providers apart whose models have the same name, such as the address without its scheme:
+    /// it is part of the key under which vectors are stored. `dimensions` are those of its earlier vectors, and vectors with other dimensions are refused; `None` takes the
     /// dimensions of its first vector.
     #[must_use]
     pub fn remote(
         protocol: Protocol,
         transport: impl Transport + 'static,
+        provider: &str,
         model: &str,
         dimensions: Option<usize>,
     ) -> Self {
@@ -131,7 +142,7 @@ impl Embedder {
             protocol,
             transport: Box::new(transport),
             model: model.to_owned(),
-            key: format!("{}/{model}", protocol.as_str()),
+            key: format!("{}/{model}{AT_PROVIDER}{provider}", protocol.as_str()),
             patience: Patience::default(),
             dimensions: known,
         }))
@@ -149,7 +160,8 @@ impl Embedder {
         }
     }
 
-    /// The model's name, under which its vectors are stored: `built-in/multilingual-e5-small-q4`, `openai/NAME`, `ollama/NAME`.
+    /// The model's name, under which its vectors are stored: `built-in/multilingual-e5-small-q4`, `openai/NAME@PROVIDER`,
+    /// `ollama/NAME@PROVIDER`.
     #[must_use]
     pub fn model(&self) -> &str {
         match self {

@@ -6,7 +6,8 @@ use super::collections::check_owner;
 use super::documents::DocumentState;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{
-    DOCUMENT_NAME_MAX_BYTES, DOCUMENT_NOTE_MAX_BYTES, DOCUMENTS_PER_COLLECTION, INDEX_JOBS_PER_USER,
+    DOCUMENT_BYTES_PER_USER, DOCUMENT_NAME_MAX_BYTES, DOCUMENT_NOTE_MAX_BYTES, DOCUMENTS_PER_COLLECTION,
+    INDEX_JOBS_PER_USER,
 };
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{CollectionId, DocumentId, JobId, Store, UserId};
@@ -74,7 +75,8 @@ impl Store {
     /// Begins an upload into a user's own collection.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, or if 1,000 documents wait.
+    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, if 1,000 documents wait,
+    /// or if the user's documents have 4 GiB.
     pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
         let invalid = |rule: String| Error::Invalid { what: "upload", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -89,6 +91,7 @@ impl Store {
             ));
         }
         check_queue(&mut transaction, user, 1).await?;
+        check_bytes(used_bytes(&mut transaction, user).await?)?;
         let job = add_job(&mut transaction, collection, None, false, false, self.now_ms()).await?;
         transaction.commit().await?;
         Ok(job)
@@ -114,7 +117,7 @@ impl Store {
     /// Ends an upload and queues its document, in place of older content that waits.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a name that is empty or too long, and beyond 20,000 documents.
+    /// [`Error::Invalid`] for a name that is empty or too long, beyond 20,000 documents, and beyond 4 GiB of the user's documents.
     pub async fn finish_upload(
         &self,
         user: UserId,
@@ -125,6 +128,7 @@ impl Store {
     ) -> Result<DocumentId> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
         check_owner(&mut transaction, user, collection).await?;
+        check_bytes(used_bytes(&mut transaction, user).await?)?;
         let file = FileSeen { name: name.to_owned(), size_bytes, modified_ms: 0 };
         let document = wait(&mut transaction, collection, &file, self.now_ms()).await?;
         check_documents(&mut transaction, collection).await?;
@@ -147,7 +151,8 @@ impl Store {
         Ok(document)
     }
 
-    /// Queues the changed files of a folder's collection, and drops older jobs of these files.
+    /// Queues the changed files of a folder's collection, and drops older jobs of these files. Returns the number of files that are left out
+    /// because the user's documents would have more than 4 GiB.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the collection is not the user's; [`Error::Invalid`] beyond 20,000 documents.
@@ -156,10 +161,16 @@ impl Store {
         user: UserId,
         collection: CollectionId,
         files: &[FileSeen],
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
         check_owner(&mut transaction, user, collection).await?;
+        let (mut used, mut left_out) = (used_bytes(&mut transaction, user).await?, 0);
         for file in files {
+            if used + file.size_bytes > DOCUMENT_BYTES_PER_USER {
+                left_out += 1;
+                continue;
+            }
+            used += file.size_bytes;
             let document = wait(&mut transaction, collection, file, self.now_ms()).await?;
             query("DELETE FROM index_jobs WHERE document_id = $1")
                 .bind(document)
@@ -169,7 +180,7 @@ impl Store {
         }
         check_documents(&mut transaction, collection).await?;
         transaction.commit().await?;
-        Ok(())
+        Ok(left_out)
     }
 
     /// Queues a scan of the folder of a user's own collection, unless one is already waiting.
@@ -403,6 +414,28 @@ async fn check_queue(transaction: &mut Transaction, user: UserId, more: i64) -> 
     if waiting + more > INDEX_JOBS_PER_USER {
         let rule =
             format!("is refused for now: {waiting} of your documents are not indexed yet; try again later");
+        return Err(Error::Invalid { what: "upload", rule });
+    }
+    Ok(())
+}
+
+/// The bytes of a user's documents that are searched, or wait to be indexed: of an upload, its content counts until then.
+const USED_BYTES: &str = "SELECT CAST(COALESCE((SELECT SUM(d.size_bytes) FROM documents d JOIN collections c ON c.id = d.collection_id
+         WHERE c.user_id = $1 AND (d.version > 0 OR c.place <> '' AND d.state = 'waiting')), 0)
+       + COALESCE((SELECT SUM(LENGTH(p.content)) FROM job_parts p JOIN index_jobs j ON j.id = p.job_id
+         JOIN collections c ON c.id = j.collection_id WHERE c.user_id = $1), 0) AS BIGINT)";
+
+async fn used_bytes(transaction: &mut Transaction, user: UserId) -> Result<i64> {
+    Ok(query_scalar(USED_BYTES).bind(user).fetch_one(transaction).await?)
+}
+
+/// Checks that a user's documents have no more bytes than allowed.
+fn check_bytes(used: i64) -> Result<()> {
+    if used > DOCUMENT_BYTES_PER_USER {
+        let rule = format!(
+            "is refused: your documents may have at most {} GiB together; delete some first",
+            DOCUMENT_BYTES_PER_USER >> 30
+        );
         return Err(Error::Invalid { what: "upload", rule });
     }
     Ok(())

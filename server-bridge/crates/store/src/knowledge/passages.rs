@@ -1,5 +1,6 @@
 //! Writes a new version of a document, and reads passages of the present one.
 
+use search::limits::ANALYSIS;
 use sqlx::FromRow;
 
 use super::documents::DocumentState;
@@ -7,8 +8,8 @@ use super::jobs::{IndexJob, end};
 use super::visible;
 use crate::error::Result;
 use crate::limits::{DOCUMENT_NOTE_MAX_BYTES, SWEEP_ROWS, VACUUM_MAX_BYTES};
-use crate::sql::{Scope, query, query_as, query_scalar};
-use crate::{ChunkId, CollectionId, DocumentId, Store, UserId};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{ChunkId, CollectionId, DocumentId, JobId, Store, UserId};
 
 /// A page of the version that a job makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,32 +112,7 @@ impl Store {
         if !is_there {
             return Ok(false);
         }
-        for page in pages {
-            query("INSERT INTO document_pages (document_id, version, page, title, text) VALUES ($1, $2, $3, $4, $5)")
-                .bind(document)
-                .bind(job.id)
-                .bind(page.page)
-                .bind(page.title.as_str())
-                .bind(page.text.as_str())
-                .execute(&mut transaction)
-                .await?;
-            for passage in &page.passages {
-                query(
-                    "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-                )
-                .bind(document)
-                .bind(job.id)
-                .bind(page.page)
-                .bind(passage.start)
-                .bind(passage.end)
-                .bind(passage.headings.as_str())
-                .bind(passage.words.as_str())
-                .bind(passage.others.as_str())
-                .execute(&mut transaction)
-                .await?;
-            }
-        }
+        insert_pages(&mut transaction, document, job.id, pages).await?;
         transaction.commit().await?;
         Ok(true)
     }
@@ -146,14 +122,28 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
     pub async fn publish(&self, job: &IndexJob, published: &Published<'_>) -> Result<bool> {
+        self.publish_with(job, &[], published).await
+    }
+
+    /// Adds the last pages to the version of a job and publishes it, in one transaction; returns false if the job is gone.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn publish_with(
+        &self,
+        job: &IndexJob,
+        last_pages: &[NewPage],
+        published: &Published<'_>,
+    ) -> Result<bool> {
         let Some(document) = job.document_id else { return Ok(false) };
         let mut transaction = self.database.write(Scope::User(job.user_id)).await?;
         if !end(&mut transaction, job.id).await? {
             return Ok(false);
         }
+        insert_pages(&mut transaction, document, job.id, last_pages).await?;
         query(
             "UPDATE documents SET state = $2, note = $3, version = $4, kind = $5, pages = $6, sha256 = $7, size_bytes = $8,
-               modified_ms = $9, updated_at_ms = $10 WHERE id = $1",
+               modified_ms = $9, updated_at_ms = $10, analysis = $11 WHERE id = $1",
         )
         .bind(document)
         .bind(DocumentState::Ready.as_str())
@@ -165,6 +155,7 @@ impl Store {
         .bind(published.size_bytes)
         .bind(published.modified_ms)
         .bind(self.now_ms())
+        .bind(ANALYSIS)
         .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
@@ -253,4 +244,62 @@ impl Store {
         self.database.scrub().await?;
         Ok(())
     }
+}
+
+/// Passages that one statement inserts.
+const PASSAGES_AT_ONCE: usize = 16;
+const INSERT_PASSAGE: &str =
+    "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+/// The same for as many passages as [`PASSAGES_AT_ONCE`].
+const INSERT_PASSAGES: &str =
+    "INSERT INTO chunks (document_id, version, page, span_start, span_end, headings, words, others) VALUES
+     ($1, $2, $3, $4, $5, $6, $7, $8), ($1, $2, $9, $10, $11, $12, $13, $14),
+     ($1, $2, $15, $16, $17, $18, $19, $20), ($1, $2, $21, $22, $23, $24, $25, $26),
+     ($1, $2, $27, $28, $29, $30, $31, $32), ($1, $2, $33, $34, $35, $36, $37, $38),
+     ($1, $2, $39, $40, $41, $42, $43, $44), ($1, $2, $45, $46, $47, $48, $49, $50),
+     ($1, $2, $51, $52, $53, $54, $55, $56), ($1, $2, $57, $58, $59, $60, $61, $62),
+     ($1, $2, $63, $64, $65, $66, $67, $68), ($1, $2, $69, $70, $71, $72, $73, $74),
+     ($1, $2, $75, $76, $77, $78, $79, $80), ($1, $2, $81, $82, $83, $84, $85, $86),
+     ($1, $2, $87, $88, $89, $90, $91, $92), ($1, $2, $93, $94, $95, $96, $97, $98)";
+
+async fn insert_pages(
+    transaction: &mut Transaction,
+    document: DocumentId,
+    version: JobId,
+    pages: &[NewPage],
+) -> Result<()> {
+    for page in pages {
+        query("INSERT INTO document_pages (document_id, version, page, title, text) VALUES ($1, $2, $3, $4, $5)")
+            .bind(document)
+            .bind(version)
+            .bind(page.page)
+            .bind(page.title.as_str())
+            .bind(page.text.as_str())
+            .execute(&mut *transaction)
+            .await?;
+    }
+    let passages: Vec<(i64, &NewPassage)> =
+        pages.iter().flat_map(|page| page.passages.iter().map(|passage| (page.page, passage))).collect();
+    let mut rest = passages.as_slice();
+    while !rest.is_empty() {
+        let (sql, count) = match rest.len() >= PASSAGES_AT_ONCE {
+            true => (INSERT_PASSAGES, PASSAGES_AT_ONCE),
+            false => (INSERT_PASSAGE, 1),
+        };
+        let (these, others) = rest.split_at(count);
+        let mut insert = query(sql).bind(document).bind(version);
+        for (page, passage) in these {
+            insert = insert
+                .bind(*page)
+                .bind(passage.start)
+                .bind(passage.end)
+                .bind(passage.headings.as_str())
+                .bind(passage.words.as_str())
+                .bind(passage.others.as_str());
+        }
+        insert.execute(&mut *transaction).await?;
+        rest = others;
+    }
+    Ok(())
 }

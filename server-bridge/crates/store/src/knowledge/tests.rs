@@ -1,5 +1,7 @@
 //! Knowledge on both databases: access, publishing of versions, and the rows left after a kill or a deletion.
 
+mod upkeep;
+
 use super::*;
 use crate::{CollectionId, DocumentId, Name, Store, UserId, testing};
 

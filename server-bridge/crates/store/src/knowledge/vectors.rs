@@ -102,6 +102,22 @@ impl Store {
         Ok(model)
     }
 
+    /// Stores the vectors of a model under another name, unless that name is taken.
+    ///
+    /// # Errors
+    /// [`Error::Database`](crate::Error::Database).
+    pub async fn rename_embedding_model(&self, model: i64, name: &str) -> Result<()> {
+        query(
+            "UPDATE embedding_models SET name = $2
+             WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM embedding_models m WHERE m.name = $2)",
+        )
+        .bind(model)
+        .bind(name)
+        .execute(self.database.writer(Scope::System))
+        .await?;
+        Ok(())
+    }
+
     /// The models that made vectors, the oldest first.
     ///
     /// # Errors

@@ -104,6 +104,10 @@ pub(super) const TABLE: &[Row] = &[
         "扫描文件夹的时间过长；10 分钟后会重试",
     ),
     ("reading a file took too long", "读取文件的时间过长"),
+    (
+        "{} files are left out: your documents may have at most {} GiB together; delete some first",
+        "有 {0} 个文件未索引：你的文档总大小不能超过 {1} GiB；请先删除一些",
+    ),
     // Refusals of the store.
     ("collection", "文档集"),
     ("document", "文档"),
@@ -124,6 +128,10 @@ pub(super) const TABLE: &[Row] = &[
     (
         "{} is refused for now: {} of your documents are not indexed yet; try again later",
         "暂时无法{0}：你有 {1} 个文档尚未索引；请稍后再试",
+    ),
+    (
+        "{} is refused: your documents may have at most {} GiB together; delete some first",
+        "无法{0}：你的文档总大小不能超过 {1} GiB；请先删除一些",
     ),
     ("there is no user {}; check the name", "没有用户 {0}；请检查用户名"),
 ];

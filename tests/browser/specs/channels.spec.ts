@@ -82,7 +82,7 @@ const card = (page: Page, name: string) => region(page, "All channels").getByRol
 test("an account is made with the steps shown, tested, linked by a code, unlinked and removed", async ({ page, telegram }) => {
   await page.goto("/#/settings/channels");
   await expect(region(page, "All channels")).toContainText("There are no channels.");
-  const making = page.getByRole("form", { name: "Make a channel" });
+  const making = page.getByRole("form", { name: "Add a channel" });
   // Each messenger has its own steps.
   await making.getByLabel("Messenger").selectOption("DingTalk");
   await expect(making.getByText("Create an internal app in the developer console", { exact: false })).toBeVisible();
@@ -102,21 +102,21 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   await expect(phone).toContainText("Refused", { timeout: 20_000 });
   await expect(phone).toContainText("Telegram refuses the token: Unauthorized");
   await phone.getByRole("button", { name: "Test phone" }).click();
-  await expect(phone.getByRole("status")).toContainText("It does not work: the platform refuses the account: Unauthorized");
+  await expect(phone.getByRole("status")).toContainText("The channel does not work: the platform refuses the account: Unauthorized");
   await picture(page, "channel-refused");
   telegram.refuse(false);
   await phone.getByRole("button", { name: "Test phone" }).click();
-  await expect(phone.getByRole("status")).toHaveText("It works. The messenger knows it as @sand_bot.");
+  await expect(phone.getByRole("status")).toHaveText("The channel works. Its name on the messenger is @sand_bot.");
   // What is refused is tried again after minutes; a change connects at once.
   await phone.getByRole("button", { name: "Edit phone" }).click();
   const changing = page.getByRole("form", { name: "Change phone" });
-  await expect(changing.getByText("Leave it empty to keep the one that is stored.", { exact: false })).toBeVisible();
+  await expect(changing.getByText("Leave this empty to keep the stored value.", { exact: false })).toBeVisible();
   await expect(changing.getByLabel("Bot token")).toHaveValue("");
   await changing.getByRole("button", { name: "Save" }).click();
   await expect(phone).toContainText("Connected as @sand_bot", { timeout: 20_000 });
   await phone.getByRole("button", { name: "Link yourself with phone" }).click();
   const shown = phone.getByRole("group", { name: "Code for phone" });
-  await expect(shown).toContainText("Never write it into a group.");
+  await expect(shown).toContainText("Never post it in a group.");
   const code = (await shown.getByTestId("link-code").textContent()) ?? "";
   await expectAccessible(page);
   await picture(page, "channel-code");

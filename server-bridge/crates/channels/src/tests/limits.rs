@@ -96,7 +96,7 @@ async fn a_file_that_does_not_come_holds_its_message_up_for_a_limited_time() {
     world.messenger.holds_files(true);
     world.messenger.writes("ann", "ann", with_picture("look"));
     let shown = world.reads("ann", "echo: look").await;
-    assert!(shown.text.contains("p.jpg") && shown.text.contains("it took too long"), "{shown:?}");
+    assert!(shown.text.contains("p.jpg") && shown.text.contains("the transfer took too long"), "{shown:?}");
     assert_eq!(world.messenger.fetching().0, 0);
 }
 

@@ -205,7 +205,6 @@ pub(super) const TABLE: &[Row] = &[
     ("a heartbeat was not answered", "心跳没有得到回应"),
     ("the session is invalid", "连接会话无效"),
     ("the events could not be stored: {}", "未能保存：{0*}"),
-    ("the events could not be stored: {}", "未能保存：{0*}"),
     ("it is larger than {} bytes", "超过 {0} 字节"),
     // What is lost.
     (

@@ -6,7 +6,7 @@
 //!   gates ┘
 //! ```
 //! A run holds no state of its own: what it does next follows from its steps, the calls that were made for them and the gates that were
-//! answered. Crate `groups` stores these and carries out what [`next`] says; whatever is killed in between, [`next`] says the same
+//! answered. Crate `groups` stores these and carries out what [`next()`] says; whatever is killed in between, [`next()`] says the same
 //! again. The crate does no I/O.
 //!
 //! | module | holds |

@@ -47,7 +47,7 @@ impl Store {
     /// The grants of a group's agents.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`crate::Error::Database`].
     pub async fn group_grants(&self, group: i64) -> Result<Vec<GroupGrant>> {
         Ok(query_as(
             "SELECT g.agent_id, g.user_id, u.name, g.mode FROM group_grants g JOIN group_agents a ON a.id = g.agent_id
@@ -61,7 +61,7 @@ impl Store {
     /// Lets a person of the group ask an agent. Returns false if they are not in the group.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`crate::Error::Database`].
     pub async fn put_grant(&self, group: i64, agent: i64, user: UserId, mode: GrantMode) -> Result<bool> {
         let mut transaction = self.database.write(Scope::Group(group)).await?;
         let put = query(
@@ -85,7 +85,7 @@ impl Store {
     /// Takes a grant back; what the person asked of the agent is stopped. Returns true if there was one.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`crate::Error::Database`].
     pub async fn remove_grant(&self, group: i64, agent: i64, user: UserId) -> Result<bool> {
         let mut transaction = self.database.write(Scope::Group(group)).await?;
         let gone = query("DELETE FROM group_grants WHERE agent_id = $1 AND user_id = $2")
@@ -108,7 +108,7 @@ impl Store {
     /// The grant of a person for an agent, as it is now.
     ///
     /// # Errors
-    /// [`Error::Database`].
+    /// [`crate::Error::Database`].
     pub async fn grant(&self, agent: i64, user: UserId) -> Result<Option<GrantMode>> {
         Ok(query_scalar("SELECT mode FROM group_grants WHERE agent_id = $1 AND user_id = $2")
             .bind(agent)

@@ -366,8 +366,9 @@ async fn relay(house: &Services, user: &User, runner: &str) -> Result<Relay> {
 fn provider_of(address: &str) -> String {
     let after = address.split_once("://").map_or(address, |(_, after)| after);
     let path = after.split(['?', '#']).next().unwrap_or_default();
-    let host_and_path = path.rsplit_once('@').map_or(path, |(_, after)| after);
-    host_and_path.trim_end_matches('/').to_ascii_lowercase()
+    let (authority, path) = path.split_once('/').unwrap_or((path, ""));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_ascii_lowercase();
+    format!("{host}/{path}").trim_end_matches('/').to_owned()
 }
 
 /// Where the build puts the file of the built-in embedder.
@@ -390,5 +391,23 @@ fn direct(
     match subscription.provider {
         Provider::OpenAi => model(OpenAi, http(KeyHeader::Bearer)),
         Provider::Anthropic => model(Anthropic, http(KeyHeader::ApiKey)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::provider_of;
+
+    #[test]
+    fn a_provider_is_its_address_without_secrets() {
+        let cases = [
+            ("https://API.example.com/v1/", "api.example.com/v1"),
+            ("http://user:p@ss@host:8080/A?key=secret#x", "host:8080/A"),
+            ("https://host/v1/@team", "host/v1/@team"),
+            ("host", "host"),
+        ];
+        for (address, provider) in cases {
+            assert_eq!(provider_of(address), provider, "{address}");
+        }
     }
 }

@@ -42,8 +42,8 @@ pub async fn list(
 ) -> Result<Json<ChannelList>, ApiError> {
     let mut found = state.channels.list(&caller.user).await?;
     for setup in found.kinds.iter_mut().flat_map(|kind| &mut kind.setup) {
-        translate(&wanted, &mut setup.label);
-        translate(&wanted, &mut setup.help);
+        wanted.translate(&mut setup.label);
+        wanted.translate(&mut setup.help);
     }
     found.channels.iter_mut().for_each(|channel| translate_view(&wanted, channel));
     Ok(Json(found))
@@ -86,7 +86,7 @@ pub async fn test(
     Path(name): Path<String>,
 ) -> Result<Json<ChannelTested>, ApiError> {
     let mut tested = state.channels.test(&caller.user, &name).await?;
-    translate(&wanted, &mut tested.error);
+    wanted.translate(&mut tested.error);
     Ok(Json(tested))
 }
 
@@ -143,12 +143,7 @@ pub async fn deliver(
     Ok(Json(answer))
 }
 
-/// Translates a text, which is kept in English, into the language of the request.
-fn translate(wanted: &Wanted, text: &mut String) {
-    *text = wanted.0.translated(text).into_owned();
-}
-
 fn translate_view(wanted: &Wanted, channel: &mut ChannelView) {
-    translate(wanted, &mut channel.last_error);
-    translate(wanted, &mut channel.gap);
+    wanted.translate(&mut channel.last_error);
+    wanted.translate(&mut channel.gap);
 }

@@ -5,6 +5,7 @@ use api::group::{
     GroupAgentPut, GroupCall, GroupEntries, GroupGrantPut, GroupLead, GroupPersonPut, GroupPost, GroupPosted,
     GroupPut, GroupView,
 };
+use api::words::EntryAuthor;
 use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -14,6 +15,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -188,10 +190,14 @@ pub async fn set_lead(
 pub async fn entries(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(group): Path<i64>,
     Query(query): Query<PartQuery>,
 ) -> Result<Json<GroupEntries>, ApiError> {
-    Ok(Json(state.groups.entries(&caller.user, group, query.after, query.before).await?))
+    let mut found = state.groups.entries(&caller.user, group, query.after, query.before).await?;
+    let of_server = found.entries.iter_mut().filter(|entry| entry.kind == EntryAuthor::Server);
+    of_server.for_each(|entry| wanted.translate(&mut entry.text));
+    Ok(Json(found))
 }
 
 /// Post a message to a group. `@handle` asks an agent; where nobody is mentioned, the lead is asked. Agents work on the machines of their owners, and only for people who may ask them.
@@ -199,10 +205,13 @@ pub async fn entries(
 pub async fn post(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(group): Path<i64>,
     extract::Json(post): extract::Json<GroupPost>,
 ) -> Result<(StatusCode, Json<GroupPosted>), ApiError> {
-    Ok((StatusCode::ACCEPTED, Json(state.groups.post(&caller.user, group, post).await?)))
+    let mut posted = state.groups.post(&caller.user, group, post).await?;
+    posted.notes.iter_mut().for_each(|note| wanted.translate(note));
+    Ok((StatusCode::ACCEPTED, Json(posted)))
 }
 
 /// The calls of a group's agents that have not ended, and the newest 50 that have; the newest first.
@@ -210,9 +219,12 @@ pub async fn post(
 pub async fn calls(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(group): Path<i64>,
 ) -> Result<Json<Vec<GroupCall>>, ApiError> {
-    Ok(Json(state.groups.calls(&caller.user, group).await?))
+    let mut calls = state.groups.calls(&caller.user, group).await?;
+    calls.iter_mut().for_each(|call| wanted.translate(&mut call.reason));
+    Ok(Json(calls))
 }
 
 /// Stop a call. The person who asked may, the agent's owner, and editors.
@@ -263,21 +275,25 @@ pub async fn remove_chain(
 pub async fn begin_run(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path((group, name)): Path<(i64, String)>,
     extract::Json(start): extract::Json<ChainStart>,
 ) -> Result<(StatusCode, Json<ChainRunView>), ApiError> {
-    Ok((StatusCode::ACCEPTED, Json(state.groups.begin_run(&caller.user, group, &name, start).await?)))
+    let run = state.groups.begin_run(&caller.user, group, &name, start).await?;
+    Ok((StatusCode::ACCEPTED, Json(translated(&wanted, run))))
 }
 
-/// The runs of a group's chains, the newest first, older than `before`; 20 at most.
+/// The runs of a group's chains without their outputs, the newest first, older than `before`; 20 at most.
 #[utoipa::path(get, path = "/api/v1/groups/{group}/runs", tag = "groups", params(("group" = i64, Path), PartQuery), responses((status = 200, body = Vec<ChainRunView>), (status = 404)))]
 pub async fn runs(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path(group): Path<i64>,
     Query(query): Query<PartQuery>,
 ) -> Result<Json<Vec<ChainRunView>>, ApiError> {
-    Ok(Json(state.groups.runs(&caller.user, group, query.before).await?))
+    let runs = state.groups.runs(&caller.user, group, query.before).await?;
+    Ok(Json(runs.into_iter().map(|run| translated(&wanted, run)).collect()))
 }
 
 /// A run of a chain, with its steps and its open gate.
@@ -285,9 +301,10 @@ pub async fn runs(
 pub async fn run(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path((group, run)): Path<(i64, i64)>,
 ) -> Result<Json<ChainRunView>, ApiError> {
-    Ok(Json(state.groups.run(&caller.user, group, run).await?))
+    Ok(Json(translated(&wanted, state.groups.run(&caller.user, group, run).await?)))
 }
 
 /// Stop a run of a chain.
@@ -295,9 +312,10 @@ pub async fn run(
 pub async fn stop_run(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path((group, run)): Path<(i64, i64)>,
 ) -> Result<Json<ChainRunView>, ApiError> {
-    Ok(Json(state.groups.stop_run(&caller.user, group, run).await?))
+    Ok(Json(translated(&wanted, state.groups.stop_run(&caller.user, group, run).await?)))
 }
 
 /// Answer a gate; the first answer counts. Needs a session, since a person decides.
@@ -305,8 +323,18 @@ pub async fn stop_run(
 pub async fn answer_gate(
     State(state): State<AppState>,
     caller: Caller,
+    wanted: Wanted,
     Path((group, gate)): Path<(i64, i64)>,
     extract::Json(answer): extract::Json<GateAnswer>,
 ) -> Result<Json<ChainRunView>, ApiError> {
-    Ok(Json(state.groups.answer_gate(&caller.user, group, gate, answer).await?))
+    Ok(Json(translated(&wanted, state.groups.answer_gate(&caller.user, group, gate, answer).await?)))
+}
+
+/// A run whose texts of the server are in the language of the request.
+fn translated(wanted: &Wanted, mut run: ChainRunView) -> ChainRunView {
+    run.steps.iter_mut().for_each(|step| wanted.translate(&mut step.error));
+    if let Some(gate) = &mut run.gate {
+        wanted.translate(&mut gate.question);
+    }
+    run
 }

@@ -23,6 +23,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Wanted {
     }
 }
 
+impl Wanted {
+    /// Translates a text of the server, which is kept in English, into this language.
+    pub(in crate::web) fn translate(&self, text: &mut String) {
+        *text = self.0.translated(text).into_owned();
+    }
+}
+
 /// The language that the headers ask for, if any.
 pub fn named(headers: &HeaderMap) -> Option<Language> {
     headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok().map(Language::of_header)

@@ -21,9 +21,6 @@ pub struct ChainStep {
     /// How long one attempt may take, in seconds, from 10 to 86,400; 1,800 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_seconds: Option<u64>,
-    /// The files and directories of its agent's workspace that the next step's agent gets; at most 20.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outputs: Vec<String>,
 }
 
 /// What a run may use before a person is asked. Without a price for a model, only tokens and time count.
@@ -138,7 +135,7 @@ pub struct ChainStepView {
     #[serde(default)]
     #[schema(required)]
     pub call_id: Option<i64>,
-    /// What it gave, or a person's text in its place; empty until it is done.
+    /// What it gave, or a person's text in its place; empty until it is done, and in lists of runs.
     #[serde(default)]
     #[schema(required)]
     pub output: String,

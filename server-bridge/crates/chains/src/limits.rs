@@ -6,8 +6,8 @@ pub const STEPS_MAX: usize = 50;
 /// The most bytes of a step's instruction.
 pub const INSTRUCTION_MAX_BYTES: usize = 16 * 1024;
 
-/// The most bytes of an agent's handle.
-pub const HANDLE_MAX_BYTES: usize = 64;
+/// The longest handle of an agent, in characters.
+pub const HANDLE_MAX_CHARS: usize = 32;
 
 /// The most retries of a step.
 pub const RETRIES_MAX: u32 = 5;
@@ -26,12 +26,6 @@ pub const LIMIT_SECONDS: u64 = 30 * 60;
 
 /// The longest time that a budget may name, in seconds: 30 days.
 pub const BUDGET_MAX_SECONDS: u64 = 30 * 24 * 3600;
-
-/// The most outputs of a step.
-pub const OUTPUTS_MAX: usize = 20;
-
-/// The most bytes of the path of an output.
-pub const OUTPUT_MAX_BYTES: usize = 1024;
 
 /// The most bytes of a chain as text.
 pub const TEXT_MAX_BYTES: usize = 256 * 1024;

@@ -17,15 +17,13 @@ pub struct Parts<'a> {
     pub request: &'a str,
     /// What the steps before gave, in their order.
     pub before: &'a [String],
-    /// The files that came from the step before, as paths in this agent's workspace.
-    pub files: &'a [String],
     /// What a person wants changed, with the earlier attempt's output.
     pub redo: Option<(&'a str, &'a str)>,
 }
 
 /// The text for the agent. What others wrote stands between tags that it cannot close, and counts as information.
 pub fn write(parts: &Parts<'_>) -> String {
-    let Parts { steps, step, request, before, files, redo } = *parts;
+    let Parts { steps, step, request, before, redo } = *parts;
     let mut text = format!(
         "You do step {} of {} of a chain. Only your answer goes to the next step, so it has to hold all that the next step needs.\n",
         step + 1,
@@ -35,14 +33,6 @@ pub fn write(parts: &Parts<'_>) -> String {
     for (index, output) in (0..).zip(bounded(before)) {
         let agent = steps.get(index).map_or("", |step| step.agent.as_str());
         quote(&mut text, "output", &format!(" step=\"{}\" agent=\"@{agent}\"", index + 1), &output);
-    }
-    if !files.is_empty() {
-        let files = files.iter().fold(String::new(), |mut list, file| {
-            let _ = writeln!(list, "- {file}");
-            list
-        });
-        quote(&mut text, "files", "", files.trim_end());
-        text.push_str("These files came from the step before and are in your workspace.\n");
     }
     if let Some((wish, attempt)) = redo {
         if !attempt.is_empty() {

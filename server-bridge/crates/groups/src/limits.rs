@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// The longest handle of an agent, in characters.
-pub const HANDLE_MAX_CHARS: usize = 32;
-
 /// How much of the log since an agent last spoke is shown to it, in bytes; the newest part.
 pub const DIGEST_MAX_BYTES: usize = 32 * 1024;
 

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::limits::HANDLE_MAX_CHARS;
+use chains::check::is_handle;
+use chains::limits::HANDLE_MAX_CHARS;
 
 /// What asks everyone, beside handles.
 const EVERYONE: [&str; 2] = ["all", "所有人"];
@@ -21,11 +22,7 @@ pub(crate) struct Mentions {
 
 /// Why a text cannot be a handle; `None` if it can.
 pub(crate) fn unfit(handle: &str) -> Option<String> {
-    let is_of_handle = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_');
-    let is_fit = handle.starts_with(char::is_alphanumeric)
-        && handle.chars().all(is_of_handle)
-        && handle.chars().count() <= HANDLE_MAX_CHARS;
-    if !is_fit {
+    if !is_handle(handle) {
         return Some(format!(
             "a handle has 1 to {HANDLE_MAX_CHARS} letters, digits, '-' and '_', and begins with a letter or a digit"
         ));

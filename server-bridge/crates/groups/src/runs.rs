@@ -5,7 +5,7 @@ use api::words::{GateKind, GateReply};
 use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
 use chains::prompt::Parts;
 use chains::{End, Next, check, next, prompt, replies, text};
-use store::{ChainRun, EntryKind, NewCall, NewEntry, NewGate, NewRunOfChain, RunEnd, User};
+use store::{ChainRun, NewCall, NewGate, NewRunOfChain, RunEnd, User};
 
 use crate::error::{Error, Result};
 use crate::house::Inner;
@@ -109,7 +109,7 @@ impl Groups {
         self.run(user, group, run).await
     }
 
-    /// The runs of a group, the newest first, older than `before`; 20 at most.
+    /// The runs of a group without their outputs, the newest first, older than `before`; 20 at most.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -117,7 +117,10 @@ impl Groups {
         self.0.group_for(user, group, Action::Read).await?;
         let mut shown = Vec::new();
         for run in self.0.store.group_runs(group, before, RUNS_LISTED).await? {
-            shown.push(views::run(&run, &Known::read(&self.0, &run).await?));
+            let mut view = views::run(&run, &Known::read(&self.0, &run).await?);
+            // Each may have 1 MiB: who wants to read them asks for the run.
+            view.steps.iter_mut().for_each(|step| step.output.clear());
+            shown.push(view);
         }
         Ok(shown)
     }
@@ -215,14 +218,8 @@ impl Inner {
                     Err(error) => return Err(error),
                 };
                 let redo = redo.as_ref().map(|(wish, attempt)| (wish.as_str(), attempt.as_str()));
-                let parts = Parts {
-                    steps: &known.draft.steps,
-                    step,
-                    request: &run.request,
-                    before: &before,
-                    files: &[],
-                    redo,
-                };
+                let parts =
+                    Parts { steps: &known.draft.steps, step, request: &run.request, before: &before, redo };
                 let seconds = definition.limit_seconds.unwrap_or(LIMIT_SECONDS);
                 let call = NewCall {
                     group: run.group_id,
@@ -241,25 +238,12 @@ impl Inner {
 
     /// Ends a run, and says so in the log. Returns true if this ended it.
     pub(crate) async fn end_run(&self, run: &ChainRun, end: RunEnd, why: &str) -> Result<bool> {
-        if !self.store.end_chain_run(run.group_id, run.id, end).await? {
-            return Ok(false);
-        }
         let how = match end {
             RunEnd::Done => "is done",
             RunEnd::Stopped => "was stopped",
         };
         let text = format!("The chain {} {how}. {why}", run.chain);
-        let entry = NewEntry {
-            group: run.group_id,
-            kind: EntryKind::Server,
-            author: "",
-            user: None,
-            text: text.trim_end(),
-            asks_json: "[]",
-            send_id: None,
-        };
-        self.store.post_entry(entry, &[]).await?;
-        Ok(true)
+        Ok(self.store.end_chain_run(run.group_id, run.id, end, text.trim_end()).await?)
     }
 }
 

@@ -22,7 +22,7 @@ impl Inner {
             let of_agent = grants.iter().filter(|grant| grant.agent_id == agent.id);
             agents.push(GroupAgent {
                 online: self.is_online(&agent).await?,
-                may_ask: self.mode_for(&agent, user.id).await.is_ok(),
+                may_ask: agent.owner == user.id || of_agent.clone().any(|grant| grant.user == user.id),
                 chat_id: chat_of(&agent, user).map(|chat| chat.to_string()),
                 grants: of_agent
                     .map(|grant| GroupGrant {

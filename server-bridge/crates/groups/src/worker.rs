@@ -61,9 +61,7 @@ impl Inner {
     async fn beat(&self) -> Result<()> {
         loop {
             let (mut changed, mut goes_on) = (BTreeSet::new(), false);
-            for call in
-                self.store.unwanted_calls().await?.into_iter().chain(self.store.calls_at_work().await?)
-            {
+            for call in self.store.calls_at_work().await? {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }

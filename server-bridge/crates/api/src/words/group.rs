@@ -17,7 +17,7 @@ words! {
 words! {
     /// How an agent works for a person who is not its owner.
     GrantMode {
-        /// The agent's owner is asked before each change.
+        /// The agent's owner is asked before each change that no permission rule of theirs allows.
         Ask = "ask",
         /// As for its owner: in the agent's own approval mode.
         Own = "own",

@@ -11,7 +11,7 @@ use super::members::touch;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{CALLS_WAITING, ENTRY_MAX_BYTES, JOB_NOTE_MAX_BYTES, beginning};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
-use crate::{ChatId, GroupAgent, MessageId, Store, TurnStatus, UserId};
+use crate::{ChatId, MessageId, Store, TurnStatus, UserId};
 
 /// How far a call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -206,14 +206,15 @@ impl NewCall<'_> {
 }
 
 impl Store {
-    /// The first open call of each agent: the one to work on. Later ones wait for it.
+    /// The calls to work on: the first open one of each agent, for which its later ones wait, and those to be stopped.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn calls_at_work(&self) -> Result<Vec<GroupCall>> {
         Ok(query_as(concat!(
             calls!(),
-            " WHERE c.id IN (SELECT MIN(o.id) FROM group_calls o WHERE o.ended_at_ms IS NULL GROUP BY o.agent_id) ORDER BY c.id"
+            " WHERE c.ended_at_ms IS NULL AND (c.is_unwanted
+                OR c.id IN (SELECT MIN(o.id) FROM group_calls o WHERE o.ended_at_ms IS NULL GROUP BY o.agent_id)) ORDER BY c.id"
         ))
         .fetch_all(self.database.reader())
         .await?)
@@ -347,21 +348,12 @@ impl Store {
         if ended.rows_affected() == 0 {
             return Ok(false);
         }
-        let said = match (output, note) {
-            ("", "") => None,
-            ("", note) => Some((EntryKind::Server, "", note)),
-            (output, _) => Some((EntryKind::Agent, call.handle.as_str(), output)),
+        let entry = NewEntry::of_server(call.group_id, note);
+        let entry = match output {
+            "" => entry,
+            output => NewEntry { kind: EntryKind::Agent, author: &call.handle, text: output, ..entry },
         };
-        if let Some((kind, author, text)) = said {
-            let entry = NewEntry {
-                group: call.group_id,
-                kind,
-                author,
-                user: None,
-                text,
-                asks_json: "[]",
-                send_id: None,
-            };
+        if !entry.text.is_empty() {
             entry.insert(&mut transaction, Some(call.id), self.now_ms()).await?;
         }
         touch(&mut transaction, call.group_id, self.now_ms()).await?;
@@ -382,29 +374,5 @@ impl Store {
         .execute(self.database.writer(Scope::Group(group)))
         .await?;
         Ok(unwanted.rows_affected() == 1)
-    }
-
-    /// The calls that wait behind another one of their agent and are to be stopped.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn unwanted_calls(&self) -> Result<Vec<GroupCall>> {
-        Ok(query_as(concat!(calls!(), " WHERE c.ended_at_ms IS NULL AND c.is_unwanted ORDER BY c.id"))
-            .fetch_all(self.database.reader())
-            .await?)
-    }
-
-    /// The open call that is at work in an agent's chat.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn call_in_chat(&self, agent: &GroupAgent) -> Result<Option<GroupCall>> {
-        Ok(query_as(concat!(
-            calls!(),
-            " WHERE c.agent_id = $1 AND c.state = 'running' ORDER BY c.id LIMIT 1"
-        ))
-        .bind(agent.id)
-        .fetch_optional(self.database.reader())
-        .await?)
     }
 }

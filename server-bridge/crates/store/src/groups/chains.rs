@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 
 use super::calls::NewCall;
+use super::entries::NewEntry;
 use super::members::touch;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{
@@ -393,11 +394,12 @@ impl Store {
         Ok(answered.rows_affected() == 1)
     }
 
-    /// Ends a run; what it still asks of agents is stopped. Returns true if this ended it.
+    /// Ends a run, together with what the server says of it in the log; what it still asks of agents is stopped. Returns true if this ended
+    /// it.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn end_chain_run(&self, group: i64, run: i64, end: RunEnd) -> Result<bool> {
+    pub async fn end_chain_run(&self, group: i64, run: i64, end: RunEnd, note: &str) -> Result<bool> {
         let state = match end {
             RunEnd::Done => "done",
             RunEnd::Stopped => "stopped",
@@ -412,12 +414,16 @@ impl Store {
         .bind(group)
         .execute(&mut transaction)
         .await?;
+        if ended.rows_affected() == 0 {
+            return Ok(false);
+        }
         query("UPDATE group_calls SET is_unwanted = TRUE WHERE run_id = $1 AND ended_at_ms IS NULL")
             .bind(run)
             .execute(&mut transaction)
             .await?;
+        NewEntry::of_server(group, note).insert(&mut transaction, None, self.now_ms()).await?;
         touch(&mut transaction, group, self.now_ms()).await?;
         transaction.commit().await?;
-        Ok(ended.rows_affected() == 1)
+        Ok(true)
     }
 }

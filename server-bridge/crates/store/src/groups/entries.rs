@@ -80,7 +80,13 @@ macro_rules! entry_columns {
     };
 }
 
-impl NewEntry<'_> {
+impl<'a> NewEntry<'a> {
+    /// What the server says.
+    pub(super) fn of_server(group: i64, text: &'a str) -> Self {
+        let kind = EntryKind::Server;
+        Self { group, kind, author: "", user: None, text, asks_json: "[]", send_id: None }
+    }
+
     pub(super) async fn insert(
         &self,
         transaction: &mut Transaction,

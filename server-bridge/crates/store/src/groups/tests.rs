@@ -172,7 +172,7 @@ async fn who_loses_a_right_loses_it_under_way() {
     world.post(&world.ada, None, &[world.writer]).await;
     store.remove_group_person(world.group, world.bob.id).await.unwrap();
     assert!(world.at_work().await.iter().all(|call| call.is_unwanted));
-    assert_eq!(store.unwanted_calls().await.unwrap().len(), 2);
+    assert_eq!(world.at_work().await.len(), 2);
     assert_eq!(store.grant(world.coder, world.bob.id).await.unwrap(), None);
     assert_eq!(store.group_agents(world.group).await.unwrap().len(), 1);
     assert_eq!(store.group(world.ada.id, world.group).await.unwrap().lead_id, None);
@@ -220,10 +220,13 @@ async fn a_step_has_one_call_and_one_gate_for_each_attempt() {
     assert!(!store.answer_gate(world.group, gates[0].id, "stop", "", "bob").await.unwrap());
     assert_eq!(store.gates(run.id).await.unwrap()[0].answered_by.as_deref(), Some("ada"));
 
-    assert!(store.end_chain_run(world.group, run.id, RunEnd::Stopped).await.unwrap());
-    assert!(!store.end_chain_run(world.group, run.id, RunEnd::Done).await.unwrap());
+    assert!(store.end_chain_run(world.group, run.id, RunEnd::Stopped, "stopped").await.unwrap());
+    assert!(!store.end_chain_run(world.group, run.id, RunEnd::Done, "done").await.unwrap());
     assert!(store.calls_of_run(run.id).await.unwrap()[0].is_unwanted);
     assert!(store.open_runs().await.unwrap().is_empty());
+    let entries = store.entries_after(world.group, 0, 10).await.unwrap();
+    let said: Vec<_> = entries.iter().map(|entry| (entry.kind, entry.text.as_str())).collect();
+    assert_eq!(said, [(EntryKind::Server, "stopped")], "an end is said once");
     assert_eq!(store.group_runs(world.group, None, 10).await.unwrap()[0].state, "stopped");
 }
 

@@ -276,9 +276,7 @@ impl Running {
         }
         self.look_after_git();
         let failed = exit != Exit::Code(0);
-        if failed {
-            self.shortage = self.find_shortage(exit);
-        }
+        self.shortage = self.find_shortage(exit);
         let told = self.stderr.as_ref().unwrap_or(&self.stdout);
         let denied = self.confined && failed && told.tells_a_denial(|path| self.is_open(path));
         self.outlet.tell_exited(ExecExited {
@@ -309,24 +307,24 @@ impl Running {
         self.directory.as_ref().is_some_and(|directory| self.execs.open_places.hold(directory, path))
     }
 
-    /// A line about the shortage that made a command fail, based on its output so far.
+    /// A line about the shortage that made a command fail, based on its output so far, or that the kernel counted while it ran.
     fn find_shortage(&self, exit: Exit) -> Option<String> {
-        let was_refused = group::met().refused > self.met.refused;
-        if self.stop.cause().is_some() {
+        let met = group::met();
+        let (was_refused, has_killed) = (met.refused > self.met.refused, met.kills > self.met.kills);
+        let failed = exit != Exit::Code(0);
+        let found = if self.stop.cause().is_some() {
             // A crowd may have ended by itself, and the command waiting for it ran out of time.
-            return if was_refused { shortage::processes() } else { None };
-        }
-        if self.ran_out_of_memory(exit) {
-            return Some(shortage::memory());
-        }
-        let told = self.stderr.as_ref().unwrap_or(&self.stdout);
-        shortage::note(told.tail(), was_refused, self.execs.host.workspace())
-    }
-
-    /// True if the command, or a program that its shell waited for, was killed for lack of memory.
-    fn ran_out_of_memory(&self, exit: Exit) -> bool {
-        let was_killed = matches!(exit, Exit::Signal(libc::SIGKILL) | Exit::Code(KILLED_IN_SHELL));
-        was_killed && group::met().kills > self.met.kills
+            was_refused.then(shortage::processes).flatten()
+        } else if has_killed && matches!(exit, Exit::Signal(libc::SIGKILL) | Exit::Code(KILLED_IN_SHELL)) {
+            // The command, or a program that its shell waited for.
+            Some(shortage::memory())
+        } else if failed {
+            let told = self.stderr.as_ref().unwrap_or(&self.stdout);
+            shortage::note(told.tail(), was_refused, self.execs.host.workspace())
+        } else {
+            None
+        };
+        found.or_else(|| has_killed.then(shortage::memory_meanwhile))
     }
 
     /// True if no more of the command's own output can come.

@@ -44,10 +44,17 @@ pub(super) fn note(tail: Option<&Tail>, was_refused: bool, workspace: &Path) -> 
 
 /// The line for a command that was killed for lack of memory: a signal alone does not explain it.
 pub(super) fn memory() -> String {
+    format!("sandbridge: killed: {}\n", used_up())
+}
+
+/// The line for a command while which processes were killed for lack of memory: its own, maybe, and its shell does not say so.
+pub(super) fn memory_meanwhile() -> String {
+    format!("sandbridge: while this ran, processes of commands were killed: {}\n", used_up())
+}
+
+fn used_up() -> String {
     let limit = group::memory().map_or_else(String::new, |memory| memory.to_string());
-    format!(
-        "sandbridge: killed: the commands of this runner used up the {limit} of memory that they share (--memory)\n"
-    )
+    format!("the commands of this runner used up the {limit} of memory that they share (--memory)")
 }
 
 /// The line for a command that was refused processes.

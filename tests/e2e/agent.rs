@@ -1,5 +1,7 @@
 //! A model that works in a sandbox, in both wire formats, whatever happens meanwhile.
 
+mod goes_on;
+
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc;
@@ -7,16 +9,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::random::{Random, count};
 use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::docker::Cleanup;
 
 /// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// How long a model pauses after its command found the runner offline.
-const RUNNER_AWAY: Duration = Duration::from_millis(500);
 
 const ADD: &str = "add() { echo $(($1 - $2)); }\n";
 const TEST: &str = "#!/bin/sh\n. ./add.sh\n[ \"$(add 2 3)\" = 5 ] || { echo \"add 2 3 is $(add 2 3)\"; exit 1; }\necho passed\n";
@@ -216,57 +214,6 @@ fn a_runner_that_goes_away_ends_the_turn_and_nothing_runs_elsewhere() {
     say(&client, &chat, "go on");
     assert_eq!(ended(&client, &chat, 2)["agent"]["status"], "done");
     assert!(!other.workspace().join("ready").exists(), "nothing ran elsewhere");
-}
-
-#[test]
-fn a_killed_server_loses_no_message_and_does_nothing_twice() {
-    let mut random = Random::seeded();
-    let model = ScriptedModel::start(|asked| {
-        let (last, results) = (asked.last_of_user(), asked.results());
-        let done = results.iter().filter(|result| result.contains(&format!("did {last} "))).count();
-        if last == "go on" || done == 5 {
-            return Reply::Say(format!("done with {last}"));
-        }
-        // The runner may be back later than the server waits for it; a turn has a limited number of rounds.
-        if results.last().is_some_and(|result| result.contains("offline")) {
-            std::thread::sleep(RUNNER_AWAY);
-        }
-        let command = format!("echo {last} {done} >> log; echo did {last} {done}; sleep 0.05");
-        Reply::Call(vec![("Shell", json!({"command": command}))])
-    });
-    let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
-    let mut server = Server::start_with(&options);
-    let alice = server.person("alice");
-    let machine = Machine::start_with(&server, &alice, "laptop", &["--reconnect-max", "0.2"]);
-    let client = Client::login(&server, "alice");
-    for round in 0..count("SANDBRIDGE_TURN_KILLS", 5) {
-        let chat = new_chat(&client, "full");
-        say(&client, &chat, &format!("round{round}"));
-        std::thread::sleep(Duration::from_millis(random.within(0..700)));
-        server.kill();
-        server.restart(&options);
-        machine.wait_online(&alice, "laptop");
-        let turn = ended(&client, &chat, 1);
-        let status = turn["agent"]["status"].as_str().unwrap();
-        assert!(["done", "interrupted"].contains(&status), "{turn}");
-        let goes_on = |message: &Value| {
-            ["running", "asking"].iter().any(|status| message["agent"]["status"] == *status)
-        };
-        assert!(!messages(&client, &chat).iter().any(goes_on), "nothing looks as if it went on");
-        say(&client, &chat, "go on");
-        let after = ended(&client, &chat, 2);
-        assert_eq!(after["text"], "done with go on", "{after}");
-        let users = messages(&client, &chat).into_iter().filter(|message| message["role"] == "user").count();
-        assert_eq!(users, 2, "no message is lost or doubled");
-        let log = fs::read_to_string(machine.workspace().join("log")).unwrap_or_default();
-        let mut did: Vec<&str> =
-            log.lines().filter(|line| line.starts_with(&format!("round{round} "))).collect();
-        let count = did.len();
-        did.sort_unstable();
-        did.dedup();
-        assert_eq!(did.len(), count, "done twice: {log}");
-        assert!(status != "done" || count == 5, "{log}");
-    }
 }
 
 /// A chat whose model may do this much without asking.

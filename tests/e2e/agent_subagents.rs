@@ -112,15 +112,16 @@ fn a_cancel_reaches_sub_agents_and_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_server_tells_of_sub_agents_too() {
-    let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
-        (false, "begin") => Reply::Call(vec![("SubAgent", json!({"task": "work", "instance": "x"}))]),
-        (true, "work") => Reply::Hang("I was about".to_owned()),
-        (true, _) => Reply::Say("I am here".to_owned()),
-        (false, _) if asked.results().len() == 1 => {
-            Reply::Call(vec![("SubAgent", json!({"task": "go on", "instance": "x"}))])
+fn a_sub_agent_that_a_killed_server_cut_off_is_called_again_by_its_name() {
+    let model = ScriptedModel::start(|asked| {
+        let call = |task: &str| Reply::Call(vec![("SubAgent", json!({"task": task, "instance": "x"}))]);
+        match (is_child(asked), asked.last_of_user().as_str(), asked.results().len()) {
+            (true, "work", _) => Reply::Hang("I was about".to_owned()),
+            (true, ..) => Reply::Say("I am here".to_owned()),
+            (false, _, 0) => call("work"),
+            (false, _, 1) => call("go on"),
+            _ => Reply::Say("done".to_owned()),
         }
-        _ => Reply::Say(asked.results().join(" | ")),
     });
     let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
     let mut world = World::new(&model, "full");
@@ -130,9 +131,9 @@ fn a_killed_server_tells_of_sub_agents_too() {
     world.server.restart(&options);
     world.machine.wait_online(&world.alice, "laptop");
     let answer = world.answer();
-    assert_eq!(answer["agent"]["status"], "interrupted", "{answer}");
+    assert_eq!(answer["agent"]["status"], "done", "{answer}");
     let agents = world.agents();
-    assert_eq!((agents.len(), &agents[0]["status"]), (1, &json!("interrupted")));
+    assert_eq!((agents.len(), &agents[0]["status"]), (1, &json!("done")));
     let child = agents[0]["chat_id"].as_str().unwrap();
     for message in [messages(&world.client, &world.chat), messages(&world.client, child)].concat() {
         assert!(
@@ -140,8 +141,6 @@ fn a_killed_server_tells_of_sub_agents_too() {
             "{message}"
         );
     }
-    world.say("go on");
-    assert_eq!(world.answer()["agent"]["status"], "done");
     let results = model.asked().pop().unwrap().results();
     assert!(results[0].contains("interrupted") && results[1].contains("I am here"), "{results:?}");
 }

@@ -142,5 +142,9 @@ pub const EDIT_PROTECTED_MESSAGES: usize = 3;
 pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
 /// How often in one turn a hook may make a model continue that wants to end.
 pub const STOPS_DENIED: usize = 8;
+/// How long a turn that goes on after a restart of the server waits for its machine, in milliseconds: as long as a command does.
+pub const MACHINE_PATIENCE_MS: u64 = 600_000;
+/// The pause between two looks for that machine, in milliseconds.
+pub const MACHINE_LOOK_MS: u64 = 200;
 /// How wide the bar of `/context` is, in characters.
 pub const METER_CELLS: usize = 30;

@@ -121,9 +121,13 @@ impl House {
         Ok(())
     }
 
-    /// Stops what is in progress in a chat; queued work goes on.
-    pub(crate) fn stop(&self, user: UserId, chat: &ChatId) -> usize {
-        self.running.cancel(user, chat) + self.stop_answer(user, chat)
+    /// Stops what is in progress in a chat, also on record: the server's next run does not go on with it. Queued work goes on.
+    pub(crate) async fn stop(&self, user: UserId, chat: &ChatId) -> usize {
+        let stopped = self.running.cancel(user, chat) + self.stop_answer(user, chat);
+        if let Err(error) = self.store.cancel_turn(user, chat).await {
+            tracing::error!(%error, %chat, "the stop of an answer is not on record; it goes on if the server ends now");
+        }
+        stopped
     }
 
     /// Stops what is in progress and what is queued in a chat.

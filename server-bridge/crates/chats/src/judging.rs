@@ -145,7 +145,7 @@ impl Judging<'_> {
         let context = ToolContext {
             host: &host,
             user,
-            caller: ToolCaller::Agent(AgentTurn { chat, root, turn }),
+            caller: ToolCaller::Agent(AgentTurn { chat, root, turn, call: None, is_taken_up: false }),
             cancelled: &cancelled,
             is_plan: true,
             approval: None,

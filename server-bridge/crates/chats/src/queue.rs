@@ -14,6 +14,8 @@ pub(crate) struct Waiting {
     pub(crate) turn: TurnId,
     /// The message that shows its answer.
     pub(crate) message: MessageId,
+    /// True if an earlier server began it.
+    pub(crate) goes_on: bool,
 }
 
 /// A job for a chat's worker.
@@ -68,14 +70,22 @@ pub(crate) enum Hold {
 impl Queue {
     /// Takes a place; `None` if too many are queued.
     pub(crate) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
+        self.take_place(user, chat, |line| !line.is_full())
+    }
+
+    /// Takes a place for a turn that is on record already, however many are queued.
+    pub(crate) fn restore(&self, user: UserId, chat: &ChatId) -> Option<Place> {
+        self.take_place(user, chat, |_| true)
+    }
+
+    fn take_place(&self, user: UserId, chat: &ChatId, may: impl Fn(&Line) -> bool) -> Option<Place> {
         let key = (user, chat.clone());
         let mut lines = self.lock();
         let line = lines.entry(key.clone()).or_default();
-        if line.is_full() {
-            return None;
-        }
-        line.reserved += 1;
-        Some(Place { queue: self.clone(), key })
+        may(line).then(|| {
+            line.reserved += 1;
+            Place { queue: self.clone(), key }
+        })
     }
 
     /// Records that a chat is to be compressed.
@@ -260,7 +270,7 @@ mod tests {
     }
 
     fn waiting(number: i64) -> Waiting {
-        Waiting { turn: TurnId(number), message: MessageId(number) }
+        Waiting { turn: TurnId(number), message: MessageId(number), goes_on: false }
     }
 
     #[test]

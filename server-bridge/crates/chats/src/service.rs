@@ -246,7 +246,7 @@ impl ChatService {
     /// [`Error::Store`] for a chat that is gone or another user's.
     pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
         self.0.store.chat(user, chat).await?;
-        Ok(self.0.stop(user, chat))
+        Ok(self.0.stop(user, chat).await)
     }
 
     /// Puts the output so far into those messages whose command still runs. Output whose event was not sent yet stays out:
@@ -280,8 +280,9 @@ impl ChatService {
     /// Leaves execs on machines that survive this server to [`ChatService::recover`], and begins to cancel the others. Later
     /// posts are refused. Called first when the server stops: it waits for nothing.
     pub fn stop(&self) {
-        self.0.stop.cancel();
+        // First: what a turn leaves when it is cut off goes on.
         self.0.execs.stop();
+        self.0.stop.cancel();
     }
 
     /// The same, and returns when every task has ended and everything that was cancelled is recorded.

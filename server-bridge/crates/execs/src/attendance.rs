@@ -1,16 +1,16 @@
 //! The execs that have a client at the moment.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use store::{ExecId, UserId};
 use tokio::sync::watch;
 
 type Key = (UserId, ExecId);
 
-/// Counts the sockets that serve each exec.
-#[derive(Debug, Default)]
-pub struct Attendance(Mutex<HashMap<Key, Present>>);
+/// Counts the sockets that serve each exec. Cheap to clone; every clone counts the same.
+#[derive(Clone, Debug, Default)]
+pub struct Attendance(Arc<Mutex<HashMap<Key, Present>>>);
 
 /// One connection of a client that reconnects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +45,8 @@ struct Newest {
 
 /// A socket that serves an exec, until it is dropped.
 #[derive(Debug)]
-pub struct Attended<'a> {
-    attendance: &'a Attendance,
+pub struct Attended {
+    attendance: Attendance,
     key: Key,
     connection: Option<Connection>,
     later: Later,
@@ -71,7 +71,7 @@ impl Later {
     }
 }
 
-impl Attended<'_> {
+impl Attended {
     /// A view of the sockets that come after this one.
     pub fn later(&self) -> Later {
         self.later.clone()
@@ -92,7 +92,7 @@ impl Attended<'_> {
 
 impl Attendance {
     /// Counts one more; with its connection, if its client told that.
-    pub fn enter(&self, user: UserId, exec_id: &ExecId, connection: Option<Connection>) -> Attended<'_> {
+    pub fn enter(&self, user: UserId, exec_id: &ExecId, connection: Option<Connection>) -> Attended {
         let key = (user, exec_id.clone());
         let mut clients = self.lock();
         let present = clients.entry(key.clone()).or_default();
@@ -111,7 +111,7 @@ impl Attendance {
         let own = newest.borrow().number;
         let later = Later { own, newest };
         drop(clients);
-        Attended { attendance: self, key, connection, later }
+        Attended { attendance: self.clone(), key, connection, later }
     }
 
     /// True if there is one.
@@ -125,7 +125,7 @@ impl Attendance {
     }
 }
 
-impl Drop for Attended<'_> {
+impl Drop for Attended {
     fn drop(&mut self) {
         let mut clients = self.attendance.lock();
         if let Some(present) = clients.get_mut(&self.key) {

@@ -107,6 +107,7 @@ mod passwords;
 mod patience;
 mod permission_rules;
 mod plugins;
+mod resumes;
 mod runners;
 mod seal;
 mod sealing;
@@ -184,6 +185,7 @@ pub use records::{
     JobId, KeyId, Mask, MessageId, NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent,
     TurnId, TurnItem, TurnStatus, TurnUsage, User, UserId, hex, is_unseen, unhex,
 };
+pub use resumes::{RecordedItem, TurnRecord};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use sealing::{LostKeys, SealedWith, Unlocked};

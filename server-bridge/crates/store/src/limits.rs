@@ -92,6 +92,8 @@ pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
 pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
 /// The largest item of a turn, in bytes: a tool call with a whole file in it.
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
+/// How often a turn goes on after the end of a server without getting any further: it may be why the servers end.
+pub const RESUMES_MAX: i64 = 3;
 /// The largest tool result that is kept, in bytes.
 pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The longest name of a memory, in bytes.

@@ -38,6 +38,8 @@ pub struct OpenTurn {
     pub status: TurnStatus,
     /// True if a sub-agent works on it, for a turn of another conversation.
     pub is_sub_agents: bool,
+    /// True if its user stopped it.
+    pub is_cancelled: bool,
 }
 
 impl Store {
@@ -273,7 +275,7 @@ impl Store {
     /// [`Error::Database`].
     pub async fn open_turns(&self) -> Result<Vec<OpenTurn>> {
         Ok(query_as(
-            "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id IS NOT NULL AS is_sub_agents
+            "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id IS NOT NULL AS is_sub_agents, t.is_cancelled
              FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running') ORDER BY t.id",
         )
         .fetch_all(self.database.reader())
@@ -356,12 +358,12 @@ pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>)
     .ok_or_else(|| Error::not_found("turn", turn))
 }
 
-/// Adds to a turn's usage.
+/// Adds to a turn's usage: it got further since a server ended.
 pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Transaction) -> Result<()> {
     let counted = query(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
             cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
-            cost_micros = cost_micros + $5 WHERE id = $6",
+            cost_micros = cost_micros + $5, resumes = 0 WHERE id = $6",
     )
     .bind(usage.input_tokens)
     .bind(usage.cache_read_tokens)

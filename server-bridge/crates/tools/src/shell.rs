@@ -1,14 +1,23 @@
 //! `Shell`: a command in the sandbox. One that takes too long continues as a task.
+//!
+//! A command's exec has the key of its call: see `take_up`.
+
+mod awaited;
+mod take_up;
 
 use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 
+use awaited::Awaited;
 use execs::{End, Point, Recorded, fault};
-use sandbox::{AckMode, Choice, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox};
+use sandbox::{
+    AckMode, Choice, Exec, ExecControl, ExecEvent, ExecOutcome, ExecRequest, Profile, Sandbox, SandboxError,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::ExecKind;
+use store::{ExecId, ExecKind};
+use take_up::take_up;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +31,7 @@ use crate::output::Output;
 use crate::{Ported, Services};
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
-use agent::tool::{Failure, Outcome, visible};
+use agent::tool::{AgentTurn, CallKey, Failure, Outcome, visible};
 use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 use execs::Ending;
 use execs::{Utf8Decoder, request_hash};
@@ -61,7 +70,7 @@ impl TypedTool for Arguments {
 answers with its output and exit code. Standard input is empty. A command that has not ended after its timeout goes on as a \
 task: see task_status, task_read and task_kill. Use background for servers and watchers. Use Read, Glob and Grep instead of \
 cat, find and grep.";
-    const RULES: Rules = Rules::of(Access::Run).sees_cancel();
+    const RULES: Rules = Rules::of(Access::Run).sees_cancel().takes_up();
 
     fn hint(&self) -> &str {
         &self.command
@@ -98,7 +107,10 @@ cat, find and grep.";
         live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
-        run(self, work, live).await
+        match work.agent()? {
+            AgentTurn { call: Some(key), is_taken_up: true, .. } => take_up(self, key, work, live).await,
+            _ => run(self, work, live).await,
+        }
     }
 }
 
@@ -125,13 +137,20 @@ async fn run(arguments: &Arguments, work: &Work<'_>, live: Live<'_>) -> Result<O
             return Err(error.into());
         }
     };
-    let patience = match arguments.background {
+    Watch::new(exec, record, sandbox, work).until(patience(arguments), work, live).await
+}
+
+/// The id of the exec that a call begins.
+fn exec_id(key: CallKey) -> ExecId {
+    ExecId::from_bytes(key.0)
+}
+
+/// How long a command is awaited before it becomes a task.
+fn patience(arguments: &Arguments) -> Duration {
+    match arguments.background {
         true => Duration::ZERO,
         false => Duration::from_secs(timeout_s(arguments.timeout)),
-    };
-    Watch { exec, record, output: Output::new(SHELL_KEPT_BYTES), place: sandbox }
-        .until(patience, work, live)
-        .await
+    }
 }
 
 /// The number of seconds after which a command becomes a task.
@@ -142,6 +161,9 @@ fn timeout_s(asked: Option<u64>) -> u64 {
 async fn request(arguments: &Arguments, work: &Work<'_>, sandbox: &Sandbox) -> Result<ExecRequest, Failure> {
     let cwd = work.directory(sandbox).await?;
     let mut request = long_lived(&arguments.command);
+    if let Some(key) = work.agent()?.call {
+        request.exec_id = execs::follow::sandbox_id(&exec_id(key));
+    }
     request.cwd = (!cwd.is_empty()).then(|| cwd.into_bytes());
     request.profile = work.is_plan.then_some(Profile::ReadOnly);
     Ok(match &arguments.run_as {
@@ -178,7 +200,7 @@ async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Fai
 }
 
 /// An exec on record: after a restart of the server it is found, and ended unless it is a task.
-struct Record {
+struct OnRecord {
     id: store::ExecId,
     /// The command in the audit trail, and the place where it runs.
     command: String,
@@ -192,7 +214,7 @@ async fn put_on_record(
     arguments: &Arguments,
     work: &Work<'_>,
     sandbox: &Sandbox,
-) -> Result<Record, Failure> {
+) -> Result<OnRecord, Failure> {
     let (exec_id, place) = (store::ExecId::from_bytes(request.exec_id.0), sandbox.place());
     let shown = sandbox.shown_as(arguments.run_as.as_deref(), &arguments.command);
     let command = if arguments.run_as.is_some() { shown.clone() } else { arguments.command.clone() };
@@ -212,10 +234,10 @@ async fn put_on_record(
     };
     work.services.execs.begin(&start).await.ported()?;
     let watch = work.services.execs.watch(work.user.id, &exec_id);
-    Ok(Record { id: exec_id, command: shown, place: place.to_owned(), _watch: watch })
+    Ok(OnRecord { id: exec_id, command: shown, place: place.to_owned(), _watch: watch })
 }
 
-impl Record {
+impl OnRecord {
     async fn finish(&self, work: &Work<'_>, ending: &Ending) -> Result<Recorded, Failure> {
         let (user, place, shown) = (work.user, Some(self.place.as_str()), self.command.as_str());
         let end = End { user, exec_id: &self.id, place, shown, ending, message: None };
@@ -225,13 +247,29 @@ impl Record {
 
 /// A command that is awaited.
 struct Watch {
-    exec: Exec,
-    record: Record,
+    exec: Awaited,
+    record: OnRecord,
     output: Output,
     place: Sandbox,
+    /// An event that was read already.
+    read: Option<ExecEvent>,
 }
 
 impl Watch {
+    fn new(exec: Exec, record: OnRecord, place: Sandbox, work: &Work<'_>) -> Self {
+        let exec = Awaited::new(exec, &work.services.execs);
+        Self { exec, record, output: Output::new(SHELL_KEPT_BYTES), place, read: None }
+    }
+
+    /// The error with which it begins, if it does.
+    async fn first_error(&mut self) -> Option<SandboxError> {
+        self.read = self.exec.next().await;
+        match &self.read {
+            Some(ExecEvent::Failed(error)) => Some(error.clone()),
+            _ => None,
+        }
+    }
+
     async fn until(
         mut self,
         patience: Duration,
@@ -242,8 +280,9 @@ impl Watch {
         let (mut decoder, mut has_started) = (Utf8Decoder::default(), false);
         let mut ending = pin!(end_when_cancelled(self.exec.control(), work.cancelled));
         loop {
+            let read = self.read.take();
             let event = tokio::select! {
-                event = self.exec.next() => event,
+                event = next(&mut self.exec, read) => event,
                 // Its runner continues to end it.
                 () = &mut ending => {
                     let ending = Ending::refused("cancelled", "cancelled by the user");
@@ -288,7 +327,7 @@ impl Watch {
 
     /// Leaves it in the background.
     async fn become_task(self, work: &Work<'_>) -> Result<Outcome, Failure> {
-        let Self { exec, record, output, place } = self;
+        let Self { exec, record, output, place, .. } = self;
         // Recorded first: a recorded task is not ended after a restart of the server.
         work.services.store.detach_exec(work.user.id, &record.id).await.ported()?;
         exec.leave();
@@ -299,6 +338,14 @@ impl Watch {
         Ok(Outcome::done(format!(
             "{so_far}It goes on as task {id} on {place}; ask with task_status, task_read and task_kill."
         )))
+    }
+}
+
+/// The event that was read already, or the next one.
+async fn next(exec: &mut Exec, read: Option<ExecEvent>) -> Option<ExecEvent> {
+    match read {
+        Some(event) => Some(event),
+        None => exec.next().await,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use llm::{Draft, Message, Request};
+use llm::{Assistant, Draft, Message, Request};
 use records::{BegunCall, Compaction, ContextEdit, ItemId, Mask, PromptCount, StoredContext, TurnId};
 
 use super::{history, tokens};
@@ -20,6 +20,17 @@ pub struct Item {
     pub message: Message,
     /// True if each call of its turn that may change something was recorded before it took effect.
     pub is_journaled: bool,
+}
+
+/// The last answer of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastAnswer<'a> {
+    /// Its item.
+    pub item: ItemId,
+    /// The answer.
+    pub answer: &'a Assistant,
+    /// For each of its calls, true if it has no result.
+    pub open: Vec<bool>,
 }
 
 /// A conversation.
@@ -293,6 +304,33 @@ impl Conversation {
     /// The summary of everything before the items.
     pub fn summary(&self) -> Option<&str> {
         self.compaction.as_ref().map(|compaction| compaction.summary.as_str())
+    }
+
+    /// A turn's last answer, unless something was said since that is no result of it.
+    pub fn last_answer(&self, turn: TurnId) -> Option<LastAnswer<'_>> {
+        let mut results: Vec<&str> = Vec::new();
+        for item in self.items.iter().rev().take_while(|item| item.turn == turn) {
+            match &item.message {
+                Message::Tool(result) => results.push(&result.call_id),
+                Message::User(_) => return None,
+                Message::Assistant(answer) => {
+                    // An id that comes twice has as many results.
+                    let mut take = |id: &str| {
+                        let found = results.iter().position(|result| *result == id);
+                        found.map(|at| results.swap_remove(at)).is_some()
+                    };
+                    let is_open = |call: &llm::ToolCall| !take(&call.id);
+                    let open = answer.tool_calls.iter().map(is_open).collect();
+                    return Some(LastAnswer { item: item.id, answer, open });
+                }
+            }
+        }
+        None
+    }
+
+    /// True if a call of a turn was about to take effect.
+    pub fn has_begun(&self, turn: TurnId, call_id: &str) -> bool {
+        self.begun.contains(&BegunCall { turn, call_id: call_id.to_owned() })
     }
 
     /// The last item; 0 if there is none.

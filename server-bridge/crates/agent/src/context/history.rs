@@ -8,7 +8,7 @@ use records::{BegunCall, ItemId, Mask, TurnId};
 use super::conversation::Item;
 
 /// Stands for a result that was not recorded: the server was killed, or the turn ended, during the call.
-const NO_RESULT: &str =
+pub(crate) const NO_RESULT: &str =
     "Error: this was interrupted. It is not known whether it took effect: check before you do it again.";
 
 /// Stands for the result of a call that changes something and never began, or of one that only reads.

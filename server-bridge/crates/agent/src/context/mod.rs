@@ -33,5 +33,6 @@ pub mod offload;
 mod summary;
 pub mod tokens;
 
-pub use conversation::Conversation;
+pub use conversation::{Conversation, LastAnswer};
+pub(crate) use history::NO_RESULT;
 pub use mode::{ContextMode, UnknownContextMode};

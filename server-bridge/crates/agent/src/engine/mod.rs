@@ -4,8 +4,8 @@
 //! ```text
 //! turn: [ ask the model ─▶ keep and show the answer ─▶ run its tools ─▶ keep the results ]* ─▶ end
 //! ```
-//! Everything is recorded before the next step begins, so that a killed server loses nothing and repeats nothing: after a
-//! crash the server reports what was in progress.
+//! Everything is recorded before the next step begins, so that a killed server loses nothing and repeats nothing: the next one
+//! goes on with the turn from its record (`turn/go_on`).
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,7 +26,7 @@ mod turn;
 pub use agents::{AtWork, Name, Named, TurnAncestry};
 pub use pipeline::{Made, PromptContext, PromptPart, PromptParts};
 pub use ports::{
-    Asked, CallState, CallStatus, Card, Change, Display, Entry, Journal, ModelPool, NewSubAgent, Permissions,
-    Ports, ReplyState, Stream, SubAgentTask, SubAgents, TurnEnd, Workplace,
+    Asked, Begins, CallState, CallStatus, Card, Change, Display, Entry, Journal, Left, ModelPool,
+    NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, TurnEnd, Workplace,
 };
-pub use turn::{INTERRUPTED, Turn};
+pub use turn::Turn;

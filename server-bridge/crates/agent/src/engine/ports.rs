@@ -54,8 +54,8 @@ pub struct Ports {
 
 /// The record of a turn: each answer with its calls, and each result, is recorded before the next step begins.
 pub trait Journal: Send + Sync {
-    /// Records that the turn begins with a model; `false` if it was ended elsewhere.
-    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, bool>;
+    /// Records that the turn begins with a model.
+    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, Begins>;
 
     /// The conversation up to and including the turn.
     fn load(&self) -> Asked<'_, StoredContext>;
@@ -75,6 +75,33 @@ pub trait Journal: Send + Sync {
 
     /// Records how the turn ended.
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()>;
+}
+
+/// How a turn begins.
+pub enum Begins {
+    /// It was queued.
+    First,
+    /// An earlier server began it, and it goes on from its record.
+    Again(Box<Left>),
+    /// Not at all: it was ended elsewhere.
+    Over,
+}
+
+/// What an earlier server left of a turn, beside its conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// The number of answers on record.
+    pub answers: usize,
+    /// The text of the first of them, and its reasoning as it is shown.
+    pub first: (String, String),
+    /// The text of the last one that says something.
+    pub words: Option<String>,
+    /// The names of the tools that they call.
+    pub called: Vec<String>,
+    /// The message of an answer that was cut off, unless it is the turn's first message; the next answer is shown there.
+    pub void: Option<MessageId>,
+    /// The cost on record.
+    pub cost: TurnCost,
 }
 
 /// An addition to a conversation.

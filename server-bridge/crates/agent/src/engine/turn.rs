@@ -5,9 +5,11 @@
 //!             ▲  └──calls──▶ run them ─┐        cancelled, failed: at any point, with what was done so far kept
 //!             └────────────────────────┘
 //! ```
+//! A turn that a server's end cuts off stays as it is on record, and the next server goes on with it: see `go_on`.
 
 mod approve;
 mod ask;
+mod go_on;
 mod host;
 mod judge;
 mod model;
@@ -24,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agents::TurnAncestry;
 use super::pipeline::{self, PartError, Prompt, PromptContext, PromptParts};
-use super::ports::{Change, Display, Entry, Ports, ReplyState, TurnEnd};
+use super::ports::{Begins, Change, Display, Entry, Ports, ReplyState, TurnEnd};
 use crate::PortError;
 use crate::approval::Mode;
 use crate::context::{ContextMode, Conversation};
@@ -33,6 +35,7 @@ use crate::limits::{REPLY_WINDOW_SHARE, STOPS_DENIED};
 use crate::models::{ModelChain, ModelSetup};
 use crate::tool::{Failure, TurnCost, deferred};
 use ask::Shown;
+use run_tools::Calls;
 
 /// The inputs of a turn.
 pub struct Turn<'a> {
@@ -130,13 +133,9 @@ const PLAN_MODE: &str = "This chat is in plan mode: nothing is changed";
 /// The error for a call of a turn that its user stopped.
 const CANCELLED: &str = "Cancelled by the user";
 
-/// The text for the user of a turn that was cut off by the end of the server.
-pub const INTERRUPTED: &str =
-    "the server was stopped during this answer; what was done so far is kept. Send any message to go on.";
-
 impl Turn<'_> {
-    /// Runs it to its end, which is stored and shown. `None` if the server stops before the turn could begin: it stays
-    /// queued on record for the server's next run.
+    /// Runs it to its end, which is stored and shown. `None` if the server stops before: the turn stays on record as it is, for
+    /// the server's next run.
     pub async fn run(self) -> Option<TurnEnd> {
         let mut progress = Progress::default();
         let mut chain = self.chain().await;
@@ -148,16 +147,10 @@ impl Turn<'_> {
             }
         }
         let end = tokio::select! {
-            end = self.attempt(chain, &mut progress) => Some(end),
-            () = self.stop.cancelled() => None,
+            end = self.attempt(chain, &mut progress) => end,
+            () = self.stop.cancelled() => return None,
         };
-        let (status, error) = match end {
-            Some(end) => self.status(end),
-            None => {
-                log(self.keep_cut_off(&mut progress).await);
-                (TurnStatus::Interrupted, Some(INTERRUPTED.to_owned()))
-            }
-        };
+        let (status, error) = self.status(end);
         let cost = TurnCost { usage: progress.usage, cost_micros: progress.cost_micros };
         let words = progress.words.take();
         log(self.finish(progress, status, error.as_deref(), cost).await);
@@ -191,9 +184,8 @@ impl Turn<'_> {
         if status != TurnStatus::Done {
             self.display().settle(self.message).await?;
         }
-        // The cost of an answer that was cut off is unknown.
-        let cost = (status != TurnStatus::Interrupted).then_some(cost);
-        let state = ReplyState { reasoning: &progress.reasoning, error, cost, ..ReplyState::of(status) };
+        let state =
+            ReplyState { reasoning: &progress.reasoning, error, cost: Some(cost), ..ReplyState::of(status) };
         self.display().reply(self.message, &progress.text, state).await
     }
 
@@ -221,42 +213,62 @@ impl Turn<'_> {
         if self.cancelled.is_cancelled() {
             return Err(End::Cancelled);
         }
-        if !self.ports.journal.begin(&chain.setup.name).await? {
-            return Err(End::Failed("it was ended elsewhere".to_owned()));
+        let left = match self.ports.journal.begin(&chain.setup.name).await? {
+            Begins::First => None,
+            Begins::Again(left) => Some(*left),
+            Begins::Over => return Err(End::Failed("it was ended elsewhere".to_owned())),
+        };
+        progress.take_up(left.as_ref());
+        let state = ReplyState { reasoning: &progress.reasoning, ..ReplyState::of(TurnStatus::Running) };
+        self.display().reply(self.message, &progress.text, state).await?;
+        if let Some(left) = &left {
+            self.wait_for_machine(left).await?;
         }
-        self.display().reply(self.message, "", ReplyState::of(TurnStatus::Running)).await?;
         let Setting { mut conversation, note, away } = tokio::select! {
             conversation = self.conversation(&chain.setup) => conversation?,
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
         let conversation = &mut conversation;
-        let words = self.begins(conversation).await?;
-        let note = [vec![note], words.notes].concat().join("\n");
-        let note = |messages: &mut [_]| pipeline::put_note(messages, &note).is_some();
-        if let Some(noted) = conversation.amend_last(self.turn, note) {
-            self.ports.journal.change(Change::Amended(noted.id, &noted.message)).await?;
+        let answers = left.map_or(0, |left| left.answers);
+        if answers == 0 {
+            self.first_words(note, conversation).await?;
+        } else if self.go_on(away.as_deref(), conversation).await? {
+            return Ok(());
         }
         let rounds = self.ancestry.iterations();
         let mut stops_denied = 0;
-        for _ in 0..rounds {
+        for _ in answers..rounds {
             self.make_room(&mut chain, conversation, progress).await?;
             let reply = self.ask_within(&mut chain, conversation, progress).await?;
             let is_full = reply.stop == Stop::ContextFull;
             if !is_full && self.ends_with(&reply)? {
-                let Some(why) = self.stops(&reply, stops_denied).await? else { return Ok(()) };
+                let Some(why) = self.stops(&reply.message.text, stops_denied).await? else { return Ok(()) };
                 stops_denied += 1;
                 self.append(conversation, Entry::Said(Message::user(why))).await?;
                 continue;
             }
             let calls = &reply.message.tool_calls;
             let is_cut = is_full || reply.stop == Stop::MaxTokens;
-            self.run_tools(calls, is_cut, away.as_deref(), conversation).await?;
+            let answer = conversation.last_item();
+            self.run_tools(Calls { answer, calls, is_cut, open: None }, away.as_deref(), conversation)
+                .await?;
             self.look_around(calls, conversation).await?;
             if is_full {
                 self.go_on_with_less(&reply, &mut chain, conversation, progress).await?;
             }
         }
         Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it go on")))
+    }
+
+    /// Asks the hooks about the turn, and puts the note in front of the message that it answers.
+    async fn first_words(&self, note: String, conversation: &mut Conversation) -> Result<(), End> {
+        let words = self.begins(conversation).await?;
+        let note = [vec![note], words.notes].concat().join("\n");
+        let note = |messages: &mut [_]| pipeline::put_note(messages, &note).is_some();
+        if let Some(noted) = conversation.amend_last(self.turn, note) {
+            self.ports.journal.change(Change::Amended(noted.id, &noted.message)).await?;
+        }
+        Ok(())
     }
 
     /// Asks the hooks about the turn as it begins, and returns their words.
@@ -274,8 +286,8 @@ impl Turn<'_> {
     }
 
     /// Asks the hooks about the end of a model's work; returns the reason why it goes on, if it does.
-    async fn stops(&self, reply: &Reply, denied: usize) -> Result<Option<String>, End> {
-        let place = Place::Stops { text: &reply.message.text, is_again: denied > 0 };
+    async fn stops(&self, text: &str, denied: usize) -> Result<Option<String>, End> {
+        let place = Place::Stops { text, is_again: denied > 0 };
         let Some(why) = self.words(place).await.denied else { return Ok(None) };
         if self.cancelled.is_cancelled() {
             return Err(End::Cancelled);
@@ -387,6 +399,6 @@ fn reply_tokens(setup: &ModelSetup) -> u32 {
 
 fn log(told: crate::PortResult<()>) {
     if let Err(error) = told {
-        tracing::error!(%error, "the end of a turn cannot be stored; the server reports it at its next start");
+        tracing::error!(%error, "the end of a turn cannot be stored; the server goes on with it at its next start");
     }
 }

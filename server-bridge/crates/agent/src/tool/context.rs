@@ -6,7 +6,7 @@ use sandbox::{Approval, Sandbox};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Bound, Failure, Outcome};
+use super::{Bound, CallKey, Failure, Outcome};
 
 /// The engine's services for a running call.
 pub trait Host: Send + Sync {
@@ -78,6 +78,11 @@ pub struct AgentTurn<'a> {
     pub root: &'a ChatId,
     /// The turn of that chat: an undo of it takes back the call's changes.
     pub turn: TurnId,
+    /// The call's key; `None` for one that no conversation has on record.
+    pub call: Option<CallKey>,
+    /// True if an earlier server was cut off during this call, after it had begun: only a tool that `takes_up` sees this. It runs
+    /// nothing anew, but waits for the end of what it finds by its key.
+    pub is_taken_up: bool,
 }
 
 /// A program that calls a tool.

@@ -16,13 +16,14 @@
 //! | `registry` | all tools of the server, and the sources of those that depend on the user |
 //! | `toolbox` | those of a turn |
 //! | [`deferred`] | tools that a model is told of only once it found them |
-//! | `context` | the context of a call |
+//! | `context`, `call_key` | the context of a call, and its name |
 //! | `outcome` | a call's result, or its failure |
 //! | `proposal` | the user's question, and the content of its card |
 //! | [`look`] | looking at a call before its user is asked |
 //! | [`image`] | images that a provider accepts |
 //! | [`path`], [`visible`] | paths as a model writes them; text made safe to show to people |
 
+mod call_key;
 mod context;
 pub mod deferred;
 pub mod image;
@@ -42,6 +43,7 @@ use serde_json::{Map, Value};
 
 use crate::approval::Access;
 use crate::limits::TOOL_HINT_CHARS;
+pub use call_key::CallKey;
 pub use context::{
     AgentTurn, DelegationRequest, Host, Program, SampleRequest, Sampled, ToolCaller, ToolContext,
 };

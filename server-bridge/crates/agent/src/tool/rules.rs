@@ -49,6 +49,8 @@ pub struct Rules {
     pub is_deferred: bool,
     /// True if its results name deferred tools that it found.
     pub finds_tools: bool,
+    /// True if it finds by its call's key what it began: such a call goes on after a restart of the server.
+    pub takes_up: bool,
 }
 
 /// The clients that are offered a tool.
@@ -77,6 +79,7 @@ impl Rules {
             offered: Offered::ToModels,
             is_deferred: false,
             finds_tools: false,
+            takes_up: false,
         }
     }
 
@@ -128,6 +131,11 @@ impl Rules {
     /// The same rules for a tool that finds deferred ones.
     pub const fn finds_tools(self) -> Self {
         Self { finds_tools: true, ..self }
+    }
+
+    /// The same rules for a tool that goes on with a call after a restart of the server.
+    pub const fn takes_up(self) -> Self {
+        Self { takes_up: true, ..self }
     }
 
     /// The same rules for a tool that edits the conversation.

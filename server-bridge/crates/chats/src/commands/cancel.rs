@@ -11,7 +11,7 @@ pub(super) const COMMAND: Command = Command {
 
 async fn run(context: &Context<'_>) -> Result<Posted> {
     let (user, chat) = (context.user.id, &context.chat.id);
-    let stopped = match context.service.stop(user, chat) {
+    let stopped = match context.service.stop(user, chat).await {
         0 => "Nothing is running in this chat.".to_owned(),
         1 => "The running command or answer is being stopped.".to_owned(),
         count => format!("The {count} running commands and answers are being stopped."),

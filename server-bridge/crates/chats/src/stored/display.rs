@@ -54,7 +54,11 @@ impl Display for Stored {
 
     fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId> {
         asked(async move {
-            let message = self.screen().keep("", &self.document(card)).await?;
+            let document = self.document(card);
+            let message = match self.take_left_card() {
+                Some(left) => self.screen().rewrite(left, "", &document).await?,
+                None => self.screen().keep("", &document).await?,
+            };
             let id = message.id;
             self.untold().insert(id, message);
             Ok(id)
@@ -95,7 +99,7 @@ impl Display for Stored {
 }
 
 impl Stored {
-    fn screen(&self) -> Screen<'_> {
+    pub(super) fn screen(&self) -> Screen<'_> {
         Screen { service: &self.service, user: &self.user, chat: &self.chat, turn: self.turn }
     }
 

@@ -6,11 +6,17 @@ use store::{ItemId, Spent, StoredContext, TurnStatus};
 use super::{Stored, asked, offload};
 use agent::approval::Access;
 use agent::context::history;
-use agent::engine::{Asked, Change, Entry, Journal};
+use agent::engine::{Asked, Begins, Change, Entry, Journal};
 
 impl Journal for Stored {
-    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, bool> {
-        asked(self.service.store.begin_turn(self.turn, model))
+    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, Begins> {
+        asked(async move {
+            if self.service.store.begin_turn(self.turn, model).await? {
+                return Ok(Begins::First);
+            }
+            // One server works on a turn, and runs it once: one in progress was left by an earlier server.
+            Ok(self.left().await?.map_or(Begins::Over, |left| Begins::Again(Box::new(left))))
+        })
     }
 
     fn load(&self) -> Asked<'_, StoredContext> {

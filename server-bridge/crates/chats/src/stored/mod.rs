@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `journal`, `offload` | the record in the database; long results, put aside |
+//! | `again` | what an earlier server left of it |
 //! | `display` | the turn as people see it: messages with documents, and events |
 //! | `screen` | the documents, and their way into a chat |
 //! | `person` | the user's permissions and models |
@@ -11,6 +12,7 @@
 //! | `streamed` | the text of answers in progress, for the restart of a killed server |
 //! | `sub_agents`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
 
+mod again;
 mod display;
 mod idle;
 mod journal;
@@ -23,7 +25,7 @@ mod streamed;
 mod sub_agents;
 mod workplace;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use sandbox::RouteRequest;
@@ -32,6 +34,7 @@ use tokio::sync::OnceCell;
 
 use crate::house::House;
 use crate::rule_book::WorkspaceRules;
+pub(crate) use again::attend;
 use agent::engine::{Asked, Ports};
 pub(crate) use screen::{Screen, reply, to_json};
 use streamed::Words;
@@ -52,6 +55,8 @@ pub(crate) struct Stored {
     workspace_rules: Arc<OnceCell<Arc<WorkspaceRules>>>,
     /// Messages that were added and not announced yet.
     untold: Mutex<HashMap<MessageId, Message>>,
+    /// The cards of calls that an earlier server was cut off in, in order.
+    left_cards: Mutex<VecDeque<MessageId>>,
     /// Its model's text in progress.
     words: Arc<Words>,
 }
@@ -69,6 +74,7 @@ impl Stored {
             route_request: OnceCell::new(),
             workspace_rules: Arc::default(),
             untold: Mutex::default(),
+            left_cards: Mutex::default(),
             words: Arc::default(),
         }
     }

@@ -22,7 +22,7 @@ fn later_reply(status: words::TurnStatus, reasoning: String) -> AgentDocument {
 }
 
 /// The same document of an unfinished tool, with another status and without its question; `None` for any other document.
-fn settled(document: AgentDocument) -> Option<AgentDocument> {
+pub(super) fn settled(document: AgentDocument) -> Option<AgentDocument> {
     match document {
         AgentDocument::Tool {
             tool,

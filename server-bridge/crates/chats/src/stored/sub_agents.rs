@@ -7,7 +7,7 @@ use super::idle::named;
 use super::{Stored, asked, reply, to_json};
 use crate::ChatEvent;
 use agent::context::history;
-use agent::engine::{Asked, INTERRUPTED, Name, Named, NewSubAgent, SubAgentTask, SubAgents, Turn, TurnEnd};
+use agent::engine::{Asked, Name, Named, NewSubAgent, SubAgentTask, SubAgents, Turn, TurnEnd};
 use agent::tool::TurnCost;
 
 impl SubAgents for Stored {
@@ -51,9 +51,10 @@ impl SubAgents for Stored {
             store.use_sub_agent(user.id, chat, card).await?;
             // Its conversation may have been deleted meanwhile.
             store.message(user.id, shown.id).await?;
+            // The server stops, and its parent's turn with it: this is read by nobody.
             Ok(end.unwrap_or_else(|| TurnEnd {
                 status: TurnStatus::Interrupted,
-                error: Some(INTERRUPTED.to_owned()),
+                error: None,
                 cost: TurnCost::default(),
                 words: None,
             }))

@@ -141,6 +141,8 @@ const TURNS: Fate = Fate::Copied {
         "cost_micros",
         "commands",
         "undone_at_ms",
+        "resumes",
+        "is_cancelled",
     ],
     rows: "WHERE s.id = $3",
 };

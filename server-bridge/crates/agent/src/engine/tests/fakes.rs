@@ -192,7 +192,8 @@ impl FakeCall {
         let Self { tool, x, .. } = self;
         let at_work = tool.at_work.fetch_add(1, Ordering::SeqCst) + 1;
         let _ends = Ends(&tool.at_work);
-        tool.log.add(format!("{} begins {x} ({at_work} at work)", tool.name));
+        let again = if context.agent().is_ok_and(|turn| turn.is_taken_up) { "taken up" } else { "" };
+        tool.log.add(format!("{} begins {again}{x} ({at_work} at work)", tool.name));
         let outcome = match &tool.does {
             Does::Echo(ms) => {
                 sleep(Duration::from_millis(*ms)).await;

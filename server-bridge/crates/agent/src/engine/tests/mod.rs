@@ -8,6 +8,7 @@
 //! | `fakes` | scripted tools |
 //! | `ask` | asking and answering |
 //! | `ends` | cancels, stops and failures at each point |
+//! | `go_on` | turns that an earlier server was cut off in |
 //! | `tools` | calls: their order, their failures, sub-agents |
 //! | `permissions` | questions, and the effect of the answers |
 //! | `rulings` | the rulings of permission rules |
@@ -17,6 +18,7 @@
 mod ask;
 mod ends;
 mod fakes;
+mod go_on;
 mod hooks;
 mod model;
 mod permissions;

@@ -25,8 +25,9 @@ use crate::context::{ContextMode, history};
 use crate::engine::agents::AtWork;
 use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
 use crate::engine::{
-    Asked, CallState, Card, Change, Display, Entry, Journal, ModelPool, Name, Named, NewSubAgent,
-    Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
+    Asked, Begins, CallState, Card, Change, Display, Entry, Journal, Left, ModelPool, Name, Named,
+    NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry,
+    TurnEnd, Workplace,
 };
 use crate::hooks::{Hook, Hooks};
 use crate::library::Library;
@@ -127,6 +128,8 @@ struct Kept {
     shown: BTreeMap<MessageId, String>,
     turn: i64,
     ended_elsewhere: bool,
+    /// What an earlier server left of the turn that begins next.
+    left: Option<Left>,
 }
 
 impl Default for Chat {
@@ -254,9 +257,14 @@ impl Chat {
 }
 
 impl Journal for Chat {
-    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, bool> {
+    fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, Begins> {
         self.log(format!("begin {model}"));
-        let begins = !self.kept().ended_elsewhere;
+        let left = self.kept().left.take();
+        let begins = match (self.kept().ended_elsewhere, left) {
+            (true, _) => Begins::Over,
+            (false, Some(left)) => Begins::Again(Box::new(left)),
+            (false, None) => Begins::First,
+        };
         self.asked("begin", begins)
     }
 
@@ -646,6 +654,31 @@ impl World {
         }
     }
 
+    /// Records that a call of the next turn was about to take effect.
+    pub(super) fn had_begun_next(&self, call_id: &str) {
+        let mut kept = self.chat.kept();
+        let turn = TurnId(kept.turn + 1);
+        kept.stored.begun.push(BegunCall { turn, call_id: call_id.to_owned() });
+    }
+
+    /// Goes on with a turn that has these messages on record after the first.
+    pub(super) fn begin_again(
+        &self,
+        text: &str,
+        record: &[Message],
+        left: Left,
+    ) -> JoinHandle<Option<TurnEnd>> {
+        let begun = self.chat.begin_turn(text);
+        self.before(record.to_vec());
+        self.chat.kept().left = Some(left);
+        self.serve(begun)
+    }
+
+    /// The same, to its end.
+    pub(super) async fn again(&self, text: &str, record: &[Message], left: Left) -> TurnEnd {
+        self.begin_again(text, record, left).await.unwrap().expect("the server does not stop")
+    }
+
     /// Records that a call of an earlier turn was about to take effect.
     pub(super) fn had_begun(&self, call_id: &str) {
         let mut kept = self.chat.kept();
@@ -655,7 +688,10 @@ impl World {
 
     /// Begins a turn with this text.
     pub(super) fn begin(&self, text: &str) -> JoinHandle<Option<TurnEnd>> {
-        let (turn, message) = self.chat.begin_turn(text);
+        self.serve(self.chat.begin_turn(text))
+    }
+
+    fn serve(&self, (turn, message): (TurnId, MessageId)) -> JoinHandle<Option<TurnEnd>> {
         let (chat, tools) = (Arc::clone(&self.chat), self.tools.snapshot());
         let (cancelled, stop) = (self.cancelled.clone(), self.stop.clone());
         tokio::spawn(async move {

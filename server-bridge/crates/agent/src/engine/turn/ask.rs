@@ -158,14 +158,6 @@ impl Turn<'_> {
         self.settle(shown, text, progress).await
     }
 
-    /// The same for an answer that is cut off by the end of the server.
-    pub(super) async fn keep_cut_off(&self, progress: &mut Progress) -> crate::PortResult<()> {
-        if progress.shown.as_ref().is_some_and(|shown| !shown.text.is_empty()) {
-            self.keep_half(progress).await?;
-        }
-        Ok(())
-    }
-
     /// Shows an answer as it was stored.
     async fn settle(&self, shown: Shown, text: String, progress: &mut Progress) -> crate::PortResult<()> {
         let Shown { message, mut reasoning, .. } = shown;

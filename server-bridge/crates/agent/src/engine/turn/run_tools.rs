@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use llm::ToolCall;
-use records::MessageId;
+use records::{ItemId, MessageId};
 use sandbox::Approval;
 use tokio::time::Instant;
 
@@ -11,16 +11,43 @@ use super::host::CallHost;
 use super::output::Output;
 use super::{End, PLAN_MODE, Turn};
 use crate::approval::{Access, Mode, Ruling, Verdict, verdict};
-use crate::context::Conversation;
+use crate::context::{Conversation, NO_RESULT};
 use crate::engine::ports::{CallState, CallStatus, Card, Entry};
 use crate::engine::tools_of_reply::{at_once, groups};
 use crate::hooks::{Place, Words};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
-use crate::tool::{AgentTurn, Beside, Failure, Live, Looked, Outcome, ToolCaller, ToolContext, Understood};
+use crate::tool::{
+    AgentTurn, Beside, CallKey, Failure, Live, Looked, Outcome, ToolCaller, ToolContext, Understood,
+};
+
+/// The calls of one answer.
+pub(super) struct Calls<'a> {
+    /// The answer's item.
+    pub(super) answer: ItemId,
+    /// All of them.
+    pub(super) calls: &'a [ToolCall],
+    /// True if the last one was still being written when the tokens ran out.
+    pub(super) is_cut: bool,
+    /// Of a turn that goes on: which of them have no result. `None` if none of them was run before.
+    pub(super) open: Option<Vec<usize>>,
+}
+
+/// What an earlier server did of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// Nothing that could have had an effect.
+    Nothing,
+    /// Its tool knows: it finds what it began.
+    Something,
+    /// Nobody knows.
+    Unknown,
+}
 
 /// A call that is shown and about to begin.
 pub(super) struct Begun {
     call: ToolCall,
+    key: CallKey,
+    is_taken_up: bool,
     /// The tool's name and the call's subject, as people see them.
     name: String,
     hint: String,
@@ -73,16 +100,16 @@ impl Turn<'_> {
     /// turn began.
     pub(super) async fn run_tools(
         &self,
-        calls: &[ToolCall],
-        is_cut: bool,
+        Calls { answer, calls, is_cut, open }: Calls<'_>,
         away: Option<&str>,
         conversation: &mut Conversation,
     ) -> Result<(), End> {
-        let understood: Vec<_> = calls
+        let is_again = open.is_some();
+        let open = open.unwrap_or_else(|| (0..calls.len()).collect());
+        let understood: Vec<_> = open
             .iter()
-            .enumerate()
             // The last call was still being written when the tokens ran out.
-            .map(|(at, call)| self.understand(call, is_cut && at + 1 == calls.len(), away))
+            .map(|at| self.understand(&calls[*at], is_cut && at + 1 == calls.len(), away))
             .collect();
         let besides: Vec<Beside> = understood.iter().map(beside).collect();
         let mut understood = understood.into_iter();
@@ -90,9 +117,14 @@ impl Turn<'_> {
             let at_once = at_once(besides[group.start]);
             // Shown in the order of the calls, regardless of how they end.
             let mut begun = Vec::with_capacity(group.len());
-            for call in group.map(|at| calls[at].clone()) {
+            for at in &open[group] {
+                let (call, key) = (calls[*at].clone(), CallKey::of(self.chat, answer, *at));
                 let understood = understood.next().expect("there is one for each call");
-                begun.push(self.begin_tool(call, understood, away).await?);
+                let before = if is_again { self.before(&call, conversation) } else { Before::Nothing };
+                begun.push(match before {
+                    Before::Nothing => self.begin_tool(call, key, understood, away).await?,
+                    before => self.begin_again(call, key, before).await?,
+                });
             }
             let running = begun.into_iter().enumerate().map(|(at, (begun, message, question))| async move {
                 (at, self.run_tool(begun, message, question).await)
@@ -146,10 +178,57 @@ impl Turn<'_> {
         }
     }
 
+    /// What an earlier server did of a call that has no result.
+    fn before(&self, call: &ToolCall, conversation: &Conversation) -> Before {
+        let rules =
+            self.ancestry.tools().iter().find(|tool| tool.name() == call.name).map(|tool| tool.rules());
+        let is_sub_agents = rules.is_some_and(|rules| rules.beside == Beside::SubAgents);
+        match rules {
+            _ if !is_sub_agents && !conversation.has_begun(self.turn, &call.id) => Before::Nothing,
+            Some(rules) if rules.takes_up => Before::Something,
+            Some(_) | None => Before::Unknown,
+        }
+    }
+
+    /// Shows a call that an earlier server began: it was permitted then.
+    async fn begin_again(
+        &self,
+        call: ToolCall,
+        key: CallKey,
+        before: Before,
+    ) -> Result<(Begun, MessageId, Option<Question>), End> {
+        let mut understood = self.understand(&call, false, None);
+        let access = understood.as_ref().map_or(Access::Read, Understood::access);
+        let hint = understood.as_ref().map(Understood::hint).unwrap_or_default();
+        if before == Before::Unknown {
+            let why = NO_RESULT.strip_prefix("Error: ").unwrap_or(NO_RESULT);
+            understood = Err(why.to_owned());
+        }
+        let begun = Begun {
+            key,
+            is_taken_up: true,
+            name: call.name.chars().take(TOOL_NAME_CHARS).collect(),
+            hint,
+            understood,
+            place: self.ports.workplace.name().await?,
+            access,
+            mode: None,
+            looked: Looked::default(),
+            verdict: Verdict::Allowed,
+            denied: None,
+            notes: Vec::new(),
+            call,
+        };
+        let message = self.display().keep_call(begun.card(CallState::Runs)).await?;
+        self.display().tell(message);
+        Ok((begun, message, None))
+    }
+
     /// Shows a call that is about to begin, and asks for the permission that it needs.
     async fn begin_tool(
         &self,
         mut call: ToolCall,
+        key: CallKey,
         mut understood: Result<Understood, String>,
         away: Option<&str>,
     ) -> Result<(Begun, MessageId, Option<Question>), End> {
@@ -197,8 +276,21 @@ impl Turn<'_> {
         }
         let hint = if understood.is_ok() { hint } else { String::new() };
         let name = call.name.chars().take(TOOL_NAME_CHARS).collect();
-        let begun =
-            Begun { call, name, hint, understood, place, access, mode, looked, verdict, denied, notes };
+        let begun = Begun {
+            call,
+            key,
+            is_taken_up: false,
+            name,
+            hint,
+            understood,
+            place,
+            access,
+            mode,
+            looked,
+            verdict,
+            denied,
+            notes,
+        };
         // A sub-agent's question is asked in the user's chat.
         let asks_here = verdict == Verdict::Asks && self.ancestry.delegation().is_none();
         let message = self.display().keep_call(begun.card(CallState::Runs)).await?;
@@ -290,18 +382,25 @@ impl Turn<'_> {
         // It asks in every mode, so a call that gets here was permitted.
         let approval = (begun.access == Access::Privileged && begun.verdict == Verdict::Asks)
             .then(|| Approval::given_by(user.name.as_str()));
-        if begun.access != Access::Read {
+        if begun.access != Access::Read && !begun.is_taken_up {
             ports.journal.begins(&begun.call, begun.access).await?;
         }
-        if begun.access.changes_files() && begun.verdict == Verdict::Allowed {
+        if begun.access.changes_files() && begun.verdict == Verdict::Allowed && !begun.is_taken_up {
             ports.permissions.files_change().await?;
         }
         let host = CallHost { turn: self, begun, message };
+        let caller = AgentTurn {
+            chat,
+            root: ancestry.root(),
+            // An undo of the top turn takes back a sub-agent's changes.
+            turn: ancestry.turn(),
+            call: Some(begun.key),
+            is_taken_up: begun.is_taken_up,
+        };
         let context = ToolContext {
             host: &host,
             user,
-            // An undo of the top turn takes back a sub-agent's changes.
-            caller: ToolCaller::Agent(AgentTurn { chat, root: ancestry.root(), turn: ancestry.turn() }),
+            caller: ToolCaller::Agent(caller),
             cancelled,
             is_plan,
             approval,

@@ -1,0 +1,190 @@
+//! Turns that an earlier server was cut off in, at each point of a turn.
+
+use llm::{Assistant, Message, ToolCall, ToolResult};
+use records::{MessageId, TurnStatus};
+
+use super::fakes::{Does, Fake};
+use super::model::{Step, calls, says};
+use super::world::World;
+use crate::approval::{Access, Mode};
+use crate::engine::Left;
+use crate::tool::{Rules, TurnCost};
+
+fn called(names: &[(&str, &str)]) -> Message {
+    let call = |(name, id): &(&str, &str)| ToolCall {
+        id: (*id).to_owned(),
+        name: (*name).to_owned(),
+        arguments: "{}".to_owned(),
+    };
+    Message::Assistant(Assistant { tool_calls: names.iter().map(call).collect(), ..Assistant::default() })
+}
+
+fn said(text: &str) -> Message {
+    Message::Assistant(Assistant { text: text.to_owned(), ..Assistant::default() })
+}
+
+fn result(id: &str) -> Message {
+    Message::Tool(ToolResult { call_id: id.to_owned(), content: vec!["kept".into()], is_error: false })
+}
+
+/// What is left of a turn with this many answers.
+fn left(answers: usize, called: &[&str]) -> Left {
+    let called = called.iter().map(|name| (*name).to_owned()).collect();
+    Left { answers, called, first: ("first".to_owned(), String::new()), ..Left::default() }
+}
+
+/// Tools for each kind of call.
+fn with_tools(world: World) -> World {
+    let log = world.log.clone();
+    world
+        .with(Fake::reads(&log, "Look", Does::Echo(1)))
+        .with(Fake::new(&log, "Write", Rules::of(Access::Edit), Does::Echo(1)))
+        .with(Fake::new(&log, "Run", Rules::of(Access::Web).takes_up(), Does::Echo(1)))
+}
+
+fn world(answers: Vec<Vec<Step>>) -> World {
+    with_tools(World::new(answers))
+}
+
+/// The results in the last request.
+fn results(world: &World) -> Vec<String> {
+    let asked = world.asked();
+    let last = asked.last().unwrap();
+    let of_tool = last.messages.iter().filter(|message| matches!(***message, Message::Tool(_)));
+    of_tool.map(|message| super::world::words(message)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_without_an_answer_begins_and_does_not_say_its_note_twice() {
+    let world = world(vec![says("hello")]);
+    let end = world.again("hi", &[], left(0, &[])).await;
+    assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("hello")));
+    assert_eq!(world.told().last().unwrap().matches("<context>").count(), 1);
+    assert_eq!(world.log.count("notice The server was restarted during this answer; it goes on."), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_only_reads_is_run_again_and_one_that_has_a_result_is_not() {
+    let world = world(vec![says("done")]);
+    let before = [called(&[("Look", "1"), ("Look", "2")]), result("1")];
+    world.again("hi", &before, left(1, &["Look"])).await;
+    assert_eq!(world.log.count("Look begins"), 1);
+    let results = results(&world);
+    assert_eq!(results.len(), 2, "{results:?}");
+    assert!(results[0] == "kept" && !results[1].contains("interrupted"), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_had_not_begun_is_judged_and_run() {
+    let world = world(vec![says("done")]);
+    world.again("hi", &[called(&[("Write", "1")])], left(1, &["Write"])).await;
+    assert_eq!((world.log.count("Write begins"), world.log.count("ruling on Write")), (1, 1));
+    assert!(!results(&world)[0].contains("interrupted"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_may_have_taken_effect_is_not_run_and_its_model_looks_first() {
+    let world = world(vec![says("done")]);
+    world.had_begun_next("1");
+    world.again("hi", &[called(&[("Write", "1")])], left(1, &["Write"])).await;
+    assert_eq!(world.log.count("Write begins"), 0);
+    assert!(results(&world)[0].contains("It is not known whether it took effect"));
+    assert!(world.chat.shown(2).contains("Failed"), "{}", world.chat.shown(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_finds_what_it_began_takes_it_up_without_a_question() {
+    let world = world(vec![says("done")]).mode(Mode::Ask);
+    world.had_begun_next("1");
+    world.again("hi", &[called(&[("Run", "1")])], left(1, &["Run"])).await;
+    assert_eq!((world.log.count("Run begins taken up"), world.log.count("ask with")), (1, 0));
+    assert_eq!(world.log.count("runs Web"), 0, "its beginning is on record");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_tool_is_asked_about_if_its_call_had_not_begun() {
+    let world = world(vec![says("done")]).mode(Mode::Ask);
+    let turn = world.begin_again("hi", &[called(&[("Run", "1")])], left(1, &["Run"]));
+    world.allow(crate::approval::Answer::Allow).await;
+    turn.await.unwrap().unwrap();
+    assert_eq!((world.log.count("Run begins"), world.log.count("Run begins taken up")), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deny_of_a_rule_holds_in_a_turn_that_goes_on() {
+    let world = world(vec![says("done")]);
+    world.set(|settings| {
+        let deny = crate::approval::Ruling::Deny("not here".to_owned());
+        settings.rulings.insert("Write".to_owned(), deny);
+    });
+    world.again("hi", &[called(&[("Write", "1")])], left(1, &["Write"])).await;
+    assert_eq!(world.log.count("Write begins"), 0);
+    assert!(results(&world)[0].contains("not here"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_answer_ends_the_turn_and_the_model_is_not_asked() {
+    let world = world(vec![]);
+    let before = [called(&[("Look", "1")]), result("1"), said("all done")];
+    let words = Some("all done".to_owned());
+    let end = world.again("hi", &before, Left { words, ..left(2, &["Look"]) }).await;
+    assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("all done")));
+    assert!(world.asked().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_answer_is_shown_where_the_cut_one_was_and_the_first_one_stays() {
+    let world = world(vec![says("second")]);
+    let before = [called(&[("Look", "1")]), result("1")];
+    let void = Some(MessageId(77));
+    world.again("hi", &before, Left { void, ..left(1, &["Look"]) }).await;
+    assert_eq!(
+        (world.chat.shown(77).as_str(), world.chat.shown(1).as_str()),
+        ("Done: second", "Done: first")
+    );
+    assert_eq!(world.log.count("reply 2 begins"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rounds_and_costs_count_on() {
+    let limit = crate::limits::TURN_ITERATIONS;
+    let world = with_tools(World::by(|_, _| calls(&[("Look", "{}")])));
+    let cost = TurnCost { cost_micros: 7, ..TurnCost::default() };
+    let before = [called(&[("Look", "1")]), result("1")];
+    let end = world.again("hi", &before, Left { cost, ..left(limit - 2, &["Look"]) }).await;
+    assert_eq!(world.asked().len(), 2);
+    assert!(end.status == TurnStatus::Failed && end.cost.cost_micros >= 7, "{end:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_comes_twice_has_as_many_results() {
+    let world = world(vec![says("done")]);
+    let before = [called(&[("Look", "1"), ("Look", "1")]), result("1")];
+    world.again("hi", &before, left(1, &["Look"])).await;
+    assert_eq!(world.log.count("Look begins"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_that_comes_back_is_waited_for_only_if_the_turn_worked_on_one() {
+    let world = world(vec![says("done")]);
+    let log = world.log.clone();
+    let world = world.with(Fake::new(&log, "Build", Rules::of(Access::Run), Does::Echo(1)).on_a_machine());
+    let begun = tokio::time::Instant::now();
+    world.again("hi", &[called(&[("Look", "1")]), result("1")], left(1, &["Look"])).await;
+    assert!(begun.elapsed().as_millis() < u128::from(crate::limits::MACHINE_PATIENCE_MS));
+    let begun = tokio::time::Instant::now();
+    let end = world.again("hi", &[called(&[("Build", "2")]), result("2")], left(1, &["Build"])).await;
+    assert!(begun.elapsed().as_millis() >= u128::from(crate::limits::MACHINE_PATIENCE_MS));
+    assert_eq!(end.status, TurnStatus::Done, "it goes on without one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_the_wait_for_a_machine() {
+    let world = world(vec![]);
+    let log = world.log.clone();
+    let world = world.with(Fake::new(&log, "Build", Rules::of(Access::Run), Does::Echo(1)).on_a_machine());
+    let turn = world.begin_again("hi", &[called(&[("Build", "1")]), result("1")], left(1, &["Build"]));
+    world.wait(1_000).await;
+    world.cancelled.cancel();
+    assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Cancelled);
+}

@@ -1,0 +1,106 @@
+//! Going on with a turn that an earlier server was cut off in.
+//!
+//! | the last thing on record | what happens |
+//! |---|---|
+//! | the message that the turn answers | the turn begins, and asks its hooks once more |
+//! | a result, or a hook's wish to go on | the model is asked |
+//! | an answer without calls | the turn is over, unless a hook wants it to go on |
+//! | an answer with a call that has no result | see below |
+//!
+//! | such a call | what happens |
+//! |---|---|
+//! | only reads, or had not begun | it is judged and run as any other |
+//! | had begun, and its tool `takes_up` | the tool finds what it began by the call's key, and waits for its end |
+//! | had begun, or was a sub-agent's | its result says that nobody knows if it took effect; the model looks before it repeats it |
+//!
+//! Text that was streamed and not recorded is dropped: the model is asked again, and answers in the same message.
+
+use std::time::Duration;
+
+use llm::Message;
+use records::TurnStatus;
+use tokio::time::{Instant, sleep};
+
+use super::run_tools::Calls;
+use super::{End, Progress, Turn};
+use crate::context::Conversation;
+use crate::engine::ports::{Entry, Left, ReplyState};
+use crate::limits::{MACHINE_LOOK_MS, MACHINE_PATIENCE_MS};
+use crate::tool::Failure;
+
+/// The notice that an answer goes on.
+const GOES_ON: &str = "The server was restarted during this answer; it goes on.";
+
+/// The word of a machine that may come back by itself.
+const OFFLINE: &str = "offline";
+
+impl Progress {
+    /// Takes up the progress that is on record.
+    pub(super) fn take_up(&mut self, left: Option<&Left>) {
+        let Some(Left { answers, first, words, void, cost, .. }) = left else { return };
+        (self.text, self.reasoning) = first.clone();
+        self.has_first = *answers > 0;
+        self.void = *void;
+        self.words.clone_from(words);
+        (self.usage, self.cost_micros) = (cost.usage, cost.cost_micros);
+    }
+}
+
+impl Turn<'_> {
+    /// Says that the turn goes on, and waits for its machine if it worked on one: a runner needs a moment to find the server again.
+    pub(super) async fn wait_for_machine(&self, left: &Left) -> Result<(), End> {
+        self.display().notice(GOES_ON).await?;
+        if let Some(message) = left.void {
+            self.display().reply(message, "", ReplyState::of(TurnStatus::Running)).await?;
+        }
+        let mut tools = self.ancestry.tools().iter();
+        if !tools.any(|tool| tool.rules().needs_machine && left.called.iter().any(|name| name == tool.name()))
+        {
+            return Ok(());
+        }
+        let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);
+        let away = self.ancestry.place().leave();
+        let found = async {
+            loop {
+                match self.ports.workplace.sandbox().await {
+                    Err(Failure::Away { kind: OFFLINE, .. }) if Instant::now() < deadline => {}
+                    Err(Failure::Port(error)) => return Err(error),
+                    // A turn may end without a machine; its calls say why there is none.
+                    Ok(_) | Err(_) => return Ok(()),
+                }
+                sleep(Duration::from_millis(MACHINE_LOOK_MS)).await;
+            }
+        };
+        let found = tokio::select! {
+            found = found => found,
+            () = self.cancelled.cancelled() => return Err(End::Cancelled),
+        };
+        away.end().await;
+        Ok(found?)
+    }
+
+    /// Does what an earlier server left undone of the last answer; true if nothing is left to do after it.
+    pub(super) async fn go_on(
+        &self,
+        away: Option<&str>,
+        conversation: &mut Conversation,
+    ) -> Result<bool, End> {
+        let Some(last) = conversation.last_answer(self.turn) else { return Ok(false) };
+        if last.answer.tool_calls.is_empty() {
+            let text = last.answer.text.clone();
+            let Some(why) = self.stops(&text, 0).await? else { return Ok(true) };
+            self.append(conversation, Entry::Said(Message::user(why))).await?;
+            return Ok(false);
+        }
+        let (answer, calls) = (last.item, last.answer.tool_calls.clone());
+        let open: Vec<usize> = (0..calls.len()).filter(|at| last.open[*at]).collect();
+        if !open.is_empty() {
+            let calls = Calls { answer, calls: &calls, is_cut: false, open: Some(open) };
+            self.run_tools(calls, away, conversation).await?;
+            // Each open call had a result in the request that said it was interrupted.
+            conversation.load(self.ports.journal.load().await?);
+        }
+        self.look_around(&calls, conversation).await?;
+        Ok(false)
+    }
+}

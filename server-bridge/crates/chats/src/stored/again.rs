@@ -1,0 +1,189 @@
+//! What an earlier server left of a turn in progress, beside its conversation: its messages, and the commands of its calls.
+//!
+//! ```text
+//!   items      message ─ answer (2 calls) ─ result ─ result ─ answer (2 calls) ─ result ─┐ one call is open
+//!   messages   reply   ─ card ─ card ─ reply ─ card ─ card ◀── its card, if that was shown┘
+//! ```
+//! Each call that begins gets one card, in the order of the calls. So the cards after those of earlier answers are those of the last
+//! answer, and the card of an open call is used again.
+
+use std::collections::VecDeque;
+
+use agent::context::history;
+use agent::engine::Left;
+use agent::tool::{CallKey, TurnCost};
+use api::document::AgentDocument;
+use api::words::TurnStatus as Status;
+use execs::attendance::Attended;
+use llm::{Assistant, Message as Said, Usage};
+use store::{ChatId, ItemId, Message, MessageId, TurnId, TurnRecord, TurnStatus, TurnUsage, User};
+
+use super::screen::settled;
+use super::{Stored, reply};
+use crate::document;
+use crate::house::House;
+
+/// The last answer of a turn on record.
+struct Last {
+    item: ItemId,
+    answer: Assistant,
+    /// The ids of the results after it.
+    results: Vec<String>,
+}
+
+impl Last {
+    /// True for each call that has no result.
+    fn open(&self) -> Vec<bool> {
+        let mut results = self.results.clone();
+        let mut is_open = |id: &str| {
+            let found = results.iter().position(|result| result == id);
+            found.map(|at| results.swap_remove(at)).is_none()
+        };
+        self.answer.tool_calls.iter().map(|call| is_open(&call.id)).collect()
+    }
+}
+
+/// A turn's answers on record.
+#[derive(Default)]
+struct Answers {
+    first: Option<Assistant>,
+    words: Option<String>,
+    called: Vec<String>,
+    count: usize,
+    /// The calls of all answers but the last.
+    earlier_calls: usize,
+    last: Option<Last>,
+    /// True if the last item is the last answer.
+    ends_with_answer: bool,
+}
+
+impl Answers {
+    fn of(record: &TurnRecord) -> Self {
+        let mut answers = Self::default();
+        for item in &record.items {
+            answers.ends_with_answer = false;
+            match history::from_json(&item.item_json) {
+                Some(Said::Assistant(answer)) => answers.add(item.id, answer),
+                Some(Said::Tool(result)) => {
+                    if let Some(last) = &mut answers.last {
+                        last.results.push(result.call_id);
+                    }
+                }
+                Some(Said::User(_)) | None => {}
+            }
+        }
+        answers
+    }
+
+    fn add(&mut self, item: ItemId, answer: Assistant) {
+        self.count += 1;
+        self.ends_with_answer = true;
+        if !answer.text.trim().is_empty() {
+            self.words = Some(answer.text.trim().to_owned());
+        }
+        self.called.extend(answer.tool_calls.iter().map(|call| call.name.clone()));
+        self.first.get_or_insert_with(|| answer.clone());
+        if let Some(before) = self.last.replace(Last { item, answer, results: Vec::new() }) {
+            self.earlier_calls += before.answer.tool_calls.len();
+        }
+    }
+
+    /// For each call of the last answer, true if it has no result.
+    fn open(&self) -> Vec<bool> {
+        self.last.as_ref().map(Last::open).unwrap_or_default()
+    }
+}
+
+impl Stored {
+    /// What an earlier server left of this turn; `None` unless the turn is in progress on record.
+    pub(super) async fn left(&self) -> store::Result<Option<Left>> {
+        let Some(record) = self.service.store.turn_record(self.user.id, &self.chat, self.turn).await? else {
+            return Ok(None);
+        };
+        let answers = Answers::of(&record);
+        let shown: Vec<(&Message, AgentDocument)> =
+            record.messages.iter().filter_map(|message| Some((message, document::agent(message)?))).collect();
+        let mut first_reasoning = String::new();
+        let (mut cards, mut void, mut is_first) = (Vec::new(), None, true);
+        for (message, document) in shown {
+            self.service.store.remove_streamed(message.id).await?;
+            match document {
+                AgentDocument::Reply { reasoning, .. } if std::mem::take(&mut is_first) => {
+                    first_reasoning = if answers.count > 0 { reasoning } else { String::new() };
+                }
+                AgentDocument::Reply { status: Status::Running, .. } => void = Some(message.id),
+                AgentDocument::Reply { .. } => {}
+                AgentDocument::Tool { asked_by: Some(_), .. } => self.settle_one(message, document).await?,
+                AgentDocument::Tool { .. } => cards.push(message.id),
+            }
+        }
+        // A recorded answer that was not shown yet: it is not asked for again.
+        if let Some((message, last)) = void.zip(answers.last.as_ref().filter(|_| answers.ends_with_answer)) {
+            self.screen().change(message, &last.answer.text, &reply(TurnStatus::Done)).await?;
+            void = None;
+        }
+        let open = answers.open();
+        let cards = cards.into_iter().skip(answers.earlier_calls).zip(&open);
+        *self.left_cards() = cards.filter(|(_, is_open)| **is_open).map(|(card, _)| card).collect();
+        let first = answers.first.map(|answer| answer.text).unwrap_or_default();
+        Ok(Some(Left {
+            answers: answers.count,
+            first: (first, first_reasoning),
+            words: answers.words,
+            called: answers.called,
+            void,
+            cost: cost(record.usage),
+        }))
+    }
+
+    /// Shows a card that asks as one that is over: its sub-agent is gone.
+    async fn settle_one(&self, message: &Message, document: AgentDocument) -> store::Result<()> {
+        match settled(document) {
+            Some(settled) => self.screen().change(message.id, &message.text, &settled).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The card of the next open call, if an earlier server showed it.
+    pub(super) fn take_left_card(&self) -> Option<MessageId> {
+        self.left_cards().pop_front()
+    }
+
+    fn left_cards(&self) -> std::sync::MutexGuard<'_, VecDeque<MessageId>> {
+        // Each change is a single step, so the data stays consistent if another thread panics.
+        self.left_cards.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Attends the commands that the open calls of a turn in progress may have begun, so that nobody ends them before the turn takes them
+/// up. A failure is only logged: then the commands are ended, and the calls say so.
+pub(crate) async fn attend(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
+    let record = match service.store.turn_record(user.id, chat, turn).await {
+        Ok(record) => record,
+        Err(error) => {
+            tracing::error!(%error, %turn, "cannot find out what the calls of a turn began");
+            None
+        }
+    };
+    let answers = record.as_ref().map(Answers::of).unwrap_or_default();
+    let Some(last) = &answers.last else { return Vec::new() };
+    let open = last.open().into_iter().enumerate().filter(|(_, is_open)| *is_open);
+    let attend = |(at, _)| {
+        let id = store::ExecId::from_bytes(CallKey::of(chat, last.item, at).0);
+        service.execs.attendance().enter(user.id, &id, None)
+    };
+    open.map(attend).collect()
+}
+
+fn cost(usage: TurnUsage) -> TurnCost {
+    let TurnUsage { input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, cost_micros } = usage;
+    TurnCost {
+        usage: Usage {
+            input_tokens: input_tokens.cast_unsigned(),
+            cache_read_tokens: cache_read_tokens.cast_unsigned(),
+            cache_write_tokens: cache_write_tokens.cast_unsigned(),
+            output_tokens: output_tokens.cast_unsigned(),
+        },
+        cost_micros: cost_micros.cast_unsigned(),
+    }
+}

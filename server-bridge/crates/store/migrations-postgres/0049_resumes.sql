@@ -1,0 +1,4 @@
+-- How often a turn went on after the end of a server without getting any further; and whether its user stopped it: a stopped turn does
+-- not go on.
+ALTER TABLE turns ADD COLUMN resumes BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE turns ADD COLUMN is_cancelled BOOLEAN NOT NULL DEFAULT FALSE;

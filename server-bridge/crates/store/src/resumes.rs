@@ -1,0 +1,178 @@
+//! Turns that go on after the end of a server.
+
+use sqlx::FromRow;
+
+use crate::error::Result;
+use crate::limits::RESUMES_MAX;
+use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::{ChatId, ItemId, Message, MessageId, Store, TurnId, TurnStatus, TurnUsage, UserId};
+
+/// The record of a turn that has begun and not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnRecord {
+    /// Its items in order, also those that a summary replaces.
+    pub items: Vec<RecordedItem>,
+    /// The messages that show it in its chat, in order.
+    pub messages: Vec<Message>,
+    /// Its cost.
+    pub usage: TurnUsage,
+}
+
+/// An item of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct RecordedItem {
+    /// The item.
+    pub id: ItemId,
+    /// The message, as JSON.
+    pub item_json: String,
+}
+
+impl Store {
+    /// Records that a turn which was in progress when a server ended goes on; false if it has ended, or went on three times without
+    /// getting any further: then it may be the reason for the servers' ends.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn resume_turn(&self, turn: TurnId) -> Result<bool> {
+        let resumed = query(
+            "UPDATE turns SET resumes = resumes + 1 WHERE id = $1 AND status = 'running' AND resumes < $2",
+        )
+        .bind(turn)
+        .bind(RESUMES_MAX)
+        .execute(self.database.writer(Scope::Turn(turn)))
+        .await?;
+        Ok(resumed.rows_affected() == 1)
+    }
+
+    /// Records that a user stops the turn in progress of a chat, or the next one if there is none.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn cancel_turn(&self, user: UserId, chat: &ChatId) -> Result<()> {
+        query(
+            "UPDATE turns SET is_cancelled = TRUE WHERE id = (SELECT MIN(t.id) FROM turns t JOIN chats c ON c.id = t.chat_id
+                WHERE t.chat_id = $1 AND c.user_id = $2 AND t.status IN ('queued', 'running'))",
+        )
+        .bind(chat)
+        .bind(user)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
+    /// The record of a turn of a user's chat, whose answer `first` shows; `None` unless it is in progress.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn turn_record(&self, user: UserId, chat: &ChatId, turn: TurnId) -> Result<Option<TurnRecord>> {
+        let first: Option<Option<MessageId>> = query_scalar(
+            "SELECT t.message_id FROM turns t JOIN chats c ON c.id = t.chat_id
+             WHERE t.id = $1 AND t.chat_id = $2 AND c.user_id = $3 AND t.status = $4",
+        )
+        .bind(turn)
+        .bind(chat)
+        .bind(user)
+        .bind(TurnStatus::Running)
+        .fetch_optional(self.database.reader())
+        .await?;
+        let Some(first) = first else { return Ok(None) };
+        let items = query_as("SELECT id, item_json FROM turn_items WHERE turn_id = $1 ORDER BY id")
+            .bind(turn)
+            .fetch_all(self.database.reader())
+            .await?;
+        let messages = query_as(
+            "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
+             WHERE chat_id = $1 AND id >= $2 AND turn_id = $3 ORDER BY id",
+        )
+        .bind(chat)
+        .bind(first.unwrap_or(MessageId(0)))
+        .bind(turn)
+        .fetch_all(self.database.reader())
+        .await?;
+        let usage = self.turn_usage(turn).await?;
+        Ok(Some(TurnRecord { items, messages, usage }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use crate::{MessageRole, Name};
+
+    struct World {
+        store: Store,
+        user: UserId,
+        chat: ChatId,
+        message: MessageId,
+    }
+
+    async fn world() -> World {
+        let store = testing::empty().await;
+        let user = store.add_user(&Name::parse("ada").unwrap(), "correct horse", false).await.unwrap().id;
+        let chat = store.create_chat(user).await.unwrap().id;
+        let message = store.append_message(user, &chat, MessageRole::Assistant, "", None).await.unwrap().id;
+        World { store, user, chat, message }
+    }
+
+    impl World {
+        async fn turn(&self) -> TurnId {
+            self.store.queue_turn(self.user, &self.chat, None, self.message, "1").await.unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_turn_goes_on_three_times_and_as_often_again_once_it_got_further() {
+        let world = world().await;
+        let turn = world.turn().await;
+        assert!(!world.store.resume_turn(turn).await.unwrap(), "it has not begun");
+        world.store.begin_turn(turn, "m").await.unwrap();
+        for _ in 0..RESUMES_MAX {
+            assert!(world.store.resume_turn(turn).await.unwrap());
+        }
+        assert!(!world.store.resume_turn(turn).await.unwrap());
+        let spent = crate::Spent { subscription: "server", model: "m", usage: TurnUsage::default() };
+        world.store.add_turn_usage(turn, spent).await.unwrap();
+        assert!(world.store.resume_turn(turn).await.unwrap());
+        world.store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
+        assert!(!world.store.resume_turn(turn).await.unwrap(), "it has ended");
+    }
+
+    #[tokio::test]
+    async fn a_stop_is_on_record_for_the_turn_in_progress_and_no_other() {
+        let world = world().await;
+        let (first, second) = (world.turn().await, world.turn().await);
+        let cancelled = async || -> Vec<TurnId> {
+            let open = world.store.open_turns().await.unwrap().into_iter();
+            open.filter(|turn| turn.is_cancelled).map(|turn| turn.id).collect()
+        };
+        let eve =
+            world.store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
+        world.store.cancel_turn(eve, &world.chat).await.unwrap();
+        assert_eq!(cancelled().await, []);
+        world.store.cancel_turn(world.user, &world.chat).await.unwrap();
+        assert_eq!(cancelled().await, [first]);
+        world.store.finish_turn(first, TurnStatus::Cancelled, None).await.unwrap();
+        world.store.cancel_turn(world.user, &world.chat).await.unwrap();
+        assert_eq!(cancelled().await, [second]);
+    }
+
+    #[tokio::test]
+    async fn the_record_of_a_turn_in_progress_has_its_items_and_its_messages_alone() {
+        let world = world().await;
+        let World { store, user, chat, message } = &world;
+        let (user, role) = (*user, MessageRole::Assistant);
+        let turn = world.turn().await;
+        assert_eq!(store.turn_record(user, chat, turn).await.unwrap(), None, "it is queued");
+        store.begin_turn(turn, "m").await.unwrap();
+        store.append_turn_item(turn, "2").await.unwrap();
+        store.append_message(user, chat, MessageRole::User, "between", None).await.unwrap();
+        let card = store.append_turn_message(user, chat, turn, role, "card", None).await.unwrap().id;
+        let record = store.turn_record(user, chat, turn).await.unwrap().unwrap();
+        let items: Vec<_> = record.items.iter().map(|item| item.item_json.as_str()).collect();
+        let shown: Vec<_> = record.messages.iter().map(|message| message.id).collect();
+        assert_eq!((items, shown), (vec!["1", "2"], vec![*message, card]));
+        let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
+        assert_eq!(store.turn_record(eve, chat, turn).await.unwrap(), None);
+    }
+}

@@ -142,8 +142,6 @@ fn a_command_goes_on_while_its_server_stops_and_its_output_reaches_the_model() {
         assert!(last.contains("it said: one\ntwo\n(exit code 0)"), "{last}");
         assert_eq!(world.cards(&chat), ["Shell done"]);
         assert_eq!(world.log().len(), number + 1, "it ran once");
-        let notices = shown.iter().filter(|message| message["role"] == "notice");
-        assert_eq!(notices.filter(|notice| notice["text"].as_str().unwrap().contains("goes on")).count(), 1);
         fs::remove_file(go).unwrap();
     }
 }

@@ -73,7 +73,7 @@ fn killed(messenger: &dyn Messenger) {
     let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
     let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    // The answer that a kill interrupts ends with that notice: a turn is not begun again by itself.
+    // An answer that four kills in a row interrupt ends with that notice.
     let interrupted = || messenger.said().iter().filter(|said| said.text.contains('⚠')).count();
     for kill in 0..kills {
         let before = answered(messenger).len();

@@ -144,6 +144,8 @@ pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
 pub const STOPS_DENIED: usize = 8;
 /// How long a turn that goes on after a restart of the server waits for its machine, in milliseconds: as long as a command does.
 pub const MACHINE_PATIENCE_MS: u64 = 600_000;
+/// How long that machine may be away until a notice says so, in milliseconds.
+pub const MACHINE_NOTE_MS: u64 = 3_000;
 /// The pause between two looks for that machine, in milliseconds.
 pub const MACHINE_LOOK_MS: u64 = 200;
 /// How wide the bar of `/context` is, in characters.

@@ -25,11 +25,12 @@ use super::run_tools::Calls;
 use super::{End, Progress, Turn};
 use crate::context::Conversation;
 use crate::engine::ports::{Entry, Left, ReplyState};
-use crate::limits::{MACHINE_LOOK_MS, MACHINE_PATIENCE_MS};
+use crate::limits::{MACHINE_LOOK_MS, MACHINE_NOTE_MS, MACHINE_PATIENCE_MS};
 use crate::tool::Failure;
 
-/// The notice that an answer goes on.
-const GOES_ON: &str = "The server was restarted during this answer; it goes on.";
+/// The notice that an answer waits for its machine.
+const WAITS: &str =
+    "The server was restarted during this answer; it goes on as soon as its machine is connected again.";
 
 /// The word of a machine that may come back by itself.
 const OFFLINE: &str = "offline";
@@ -47,9 +48,8 @@ impl Progress {
 }
 
 impl Turn<'_> {
-    /// Says that the turn goes on, and waits for its machine if it worked on one: a runner needs a moment to find the server again.
+    /// Waits for the turn's machine if it worked on one: a runner needs a moment to find the server again.
     pub(super) async fn wait_for_machine(&self, left: &Left) -> Result<(), End> {
-        self.display().notice(GOES_ON).await?;
         if let Some(message) = left.void {
             self.display().reply(message, "", ReplyState::of(TurnStatus::Running)).await?;
         }
@@ -61,12 +61,18 @@ impl Turn<'_> {
         let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);
         let away = self.ancestry.place().leave();
         let found = async {
+            let note_at = Instant::now() + Duration::from_millis(MACHINE_NOTE_MS);
+            let mut is_noted = false;
             loop {
                 match self.ports.workplace.sandbox().await {
                     Err(Failure::Away { kind: OFFLINE, .. }) if Instant::now() < deadline => {}
                     Err(Failure::Port(error)) => return Err(error),
                     // A turn may end without a machine; its calls say why there is none.
                     Ok(_) | Err(_) => return Ok(()),
+                }
+                if !is_noted && Instant::now() >= note_at {
+                    is_noted = true;
+                    self.display().notice(WAITS).await?;
                 }
                 sleep(Duration::from_millis(MACHINE_LOOK_MS)).await;
             }

@@ -92,7 +92,10 @@ pub(super) const TABLE: &[Row] = &[
         "此操作需要用户审批，但此会话无人参与，无法询问",
     ),
     ("This chat is in plan mode: nothing is changed", "此会话处于 plan 模式：不做任何更改"),
-    ("The server was restarted during this answer; it goes on.", "回答期间服务器重启过；回答会继续。"),
+    (
+        "The server was restarted during this answer; it goes on as soon as its machine is connected again.",
+        "回答期间服务器重启过；机器重新连接后，回答会继续。",
+    ),
     (
         "the server was stopped during this answer; what was done so far is kept, but the last 5 s of what was said may be missing. Send any message to go on.",
         "回答期间服务器已停止；已完成的操作会保留，停止前 5 秒之内的文字可能缺失。发送任意消息即可继续。",

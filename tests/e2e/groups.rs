@@ -401,10 +401,14 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
     const STEPS: usize = 5;
     let mut team = Team::new(|asked| {
         let part = last_line(asked).replace("part ", "");
-        if asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "tool" {
+        let last = asked.body["messages"].as_array().unwrap().last().unwrap().clone();
+        let is_unknown = last["content"].to_string().contains("not known if it took effect");
+        if last["role"] == "tool" && !is_unknown {
             return echo(asked);
         }
-        let command = format!("echo {part} >> effects; sleep 0.1");
+        // A model that is told that nobody knows looks first.
+        let unless = if is_unknown { format!("grep -qx {part} effects || ") } else { String::new() };
+        let command = format!("{unless}echo {part} >> effects; sleep 0.1");
         Reply::Call(vec![("Shell", json!({"command": command}))])
     });
     let steps: String =

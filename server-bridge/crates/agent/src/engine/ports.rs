@@ -28,7 +28,7 @@ use crate::approval::{Access, Mode, Ruling};
 use crate::ask::{Ask, Asking};
 use crate::library::Library;
 use crate::models::{ModelChain, NoModel, Place, Tier};
-use crate::tool::{Failure, Looked, Outcome, SubAgentState, Subject, TurnCost};
+use crate::tool::{CallKey, Failure, Looked, Outcome, SubAgentState, Subject, TurnCost};
 
 /// The result of a port's method; it fails if the store does, or the chat is gone.
 pub type Asked<'a, T> = BoxFuture<'a, crate::PortResult<T>>;
@@ -72,6 +72,9 @@ pub trait Journal: Send + Sync {
     /// Records that a call that may change something is about to take effect: after a crash, a call without this record did
     /// not begin.
     fn begins<'a>(&'a self, call: &'a ToolCall, access: Access) -> Asked<'a, ()>;
+
+    /// True if the command that a call began under this key is on record.
+    fn has_command(&self, call: CallKey) -> Asked<'_, bool>;
 
     /// Records how the turn ended.
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()>;

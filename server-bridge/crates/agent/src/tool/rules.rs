@@ -49,7 +49,8 @@ pub struct Rules {
     pub is_deferred: bool,
     /// True if its results name deferred tools that it found.
     pub finds_tools: bool,
-    /// True if it finds by its call's key what it began: such a call goes on after a restart of the server.
+    /// True if all it does is one command, which is on record under the call's key before it is sent: such a call goes on after a
+    /// restart of the server.
     pub takes_up: bool,
 }
 

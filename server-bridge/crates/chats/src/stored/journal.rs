@@ -7,6 +7,7 @@ use super::{Stored, asked, offload};
 use agent::approval::Access;
 use agent::context::history;
 use agent::engine::{Asked, Begins, Change, Entry, Journal};
+use agent::tool::CallKey;
 
 impl Journal for Stored {
     fn begin<'a>(&'a self, model: &'a str) -> Asked<'a, Begins> {
@@ -65,6 +66,17 @@ impl Journal for Stored {
         // A sub-agent's command is taken back, and counted, with the turn of its user's chat.
         let counts_for = matches!(access, Access::Run | Access::Privileged).then_some(self.root_turn);
         asked(self.service.store.begin_call(self.turn, &call.id, counts_for))
+    }
+
+    fn has_command(&self, call: CallKey) -> Asked<'_, bool> {
+        asked(async move {
+            let id = store::ExecId::from_bytes(call.0);
+            match self.service.store.exec(self.user.id, &id).await {
+                Ok(_) => Ok(true),
+                Err(store::Error::NotFound { .. }) => Ok(false),
+                Err(error) => Err(error),
+            }
+        })
     }
 
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {

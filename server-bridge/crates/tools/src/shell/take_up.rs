@@ -24,7 +24,7 @@ pub(super) async fn take_up(
 ) -> Result<Outcome, Failure> {
     let (execs, user, id) = (&work.services.execs, work.user, exec_id(key));
     let Some(record) = execs.known(user.id, &id).await.map_err(exec_failure)? else {
-        return Ok(Outcome::failed("the server was restarted before this command began, so it did not run"));
+        return Err(Failure::Told("the record of this command was deleted".to_owned()));
     };
     let _attended = execs.attendance().enter(user.id, &id, None);
     let followed = execs.followed(user, &record);

@@ -110,6 +110,15 @@ async fn the_same_tool_is_asked_about_if_its_call_had_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_whose_command_never_got_on_record_is_judged_and_run() {
+    let world = world(vec![says("done")]);
+    world.set(|settings| settings.has_command = false);
+    world.had_begun_next("1");
+    world.again("hi", &[called(&[("Run", "1")])], left(1, &["Run"])).await;
+    assert_eq!((world.log.count("Run begins"), world.log.count("Run begins taken up")), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deny_of_a_rule_holds_in_a_turn_that_goes_on() {
     let world = world(vec![says("done")]);
     world.set(|settings| {

@@ -32,7 +32,7 @@ use crate::engine::{
 use crate::hooks::{Hook, Hooks};
 use crate::library::Library;
 use crate::models::{Admission, ModelChain, ModelSetup, NoModel, Place, Tier};
-use crate::tool::{Failure, Registry, Subject, Tool};
+use crate::tool::{CallKey, Failure, Registry, Subject, Tool};
 
 /// The log of events, in order. Cheap to clone; every clone is the same.
 #[derive(Clone, Default)]
@@ -108,6 +108,8 @@ pub(super) struct Settings {
     pub(super) allowed: HashSet<(String, String)>,
     /// True if a named sub-agent has been waiting too long.
     pub(super) is_closed: bool,
+    /// True if the commands of calls are on record.
+    pub(super) has_command: bool,
     pub(super) agents: HashMap<String, SubAgent>,
     pub(super) children: Vec<Arc<Chat>>,
 }
@@ -145,6 +147,7 @@ impl Default for Chat {
             rulings: HashMap::new(),
             allowed: HashSet::new(),
             is_closed: false,
+            has_command: true,
             agents: HashMap::new(),
             children: Vec::new(),
         };
@@ -333,6 +336,11 @@ impl Journal for Chat {
         let turn = TurnId(self.kept().turn);
         self.kept().stored.begun.push(BegunCall { turn, call_id: call.id.clone() });
         self.asked("runs", ())
+    }
+
+    fn has_command(&self, _: CallKey) -> Asked<'_, bool> {
+        let has_command = self.settings().has_command;
+        self.asked("has_command", has_command)
     }
 
     fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {

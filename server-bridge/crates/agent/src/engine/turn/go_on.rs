@@ -10,7 +10,7 @@
 //! | such a call | what happens |
 //! |---|---|
 //! | only reads, or had not begun | it is judged and run as any other |
-//! | had begun, and its tool `takes_up` | the tool finds what it began by the call's key, and waits for its end |
+//! | had begun, and its tool `takes_up` | the tool waits for the end of the command that has the call's key; without one it is run as any other |
 //! | had begun, or was a sub-agent's | its result says that nobody knows if it took effect; the model looks before it repeats it |
 //!
 //! Text that was streamed and not recorded is dropped: the model is asked again, and answers in the same message.

@@ -120,7 +120,8 @@ impl Turn<'_> {
             for at in &open[group] {
                 let (call, key) = (calls[*at].clone(), CallKey::of(self.chat, answer, *at));
                 let understood = understood.next().expect("there is one for each call");
-                let before = if is_again { self.before(&call, conversation) } else { Before::Nothing };
+                let before =
+                    if is_again { self.before(&call, key, conversation).await? } else { Before::Nothing };
                 begun.push(match before {
                     Before::Nothing => self.begin_tool(call, key, understood, away).await?,
                     before => self.begin_again(call, key, before).await?,
@@ -179,15 +180,22 @@ impl Turn<'_> {
     }
 
     /// What an earlier server did of a call that has no result.
-    fn before(&self, call: &ToolCall, conversation: &Conversation) -> Before {
+    async fn before(
+        &self,
+        call: &ToolCall,
+        key: CallKey,
+        conversation: &Conversation,
+    ) -> Result<Before, End> {
         let rules =
             self.ancestry.tools().iter().find(|tool| tool.name() == call.name).map(|tool| tool.rules());
         let is_sub_agents = rules.is_some_and(|rules| rules.beside == Beside::SubAgents);
-        match rules {
+        Ok(match rules {
             _ if !is_sub_agents && !conversation.has_begun(self.turn, &call.id) => Before::Nothing,
+            // It is put on record before it is sent.
+            Some(rules) if rules.takes_up && !self.ports.journal.has_command(key).await? => Before::Nothing,
             Some(rules) if rules.takes_up => Before::Something,
             Some(_) | None => Before::Unknown,
-        }
+        })
     }
 
     /// Shows a call that an earlier server began: it was permitted then.

@@ -192,6 +192,14 @@ impl Asker for InChat {
     }
 
     fn check(&mut self, stage: &Stage, has_run: bool) {
+        // The next server goes on with the answer.
+        eventually("the answer is over", PATIENCE, || {
+            let shown = messages(&stage.client, &self.chat);
+            let goes_on = |message: &Value| {
+                ["queued", "running"].iter().any(|status| message["agent"]["status"] == *status)
+            };
+            (!shown.iter().any(goes_on)).then_some(())
+        });
         if self.word != "!" || !has_run {
             return;
         }

@@ -1,7 +1,9 @@
 //! The user's own git runs nothing that a command left in the work tree.
 
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use proto::request::{Exec, Remove, Rename};
 use runner::layers::Profile;
@@ -12,13 +14,25 @@ use crate::world::{World, eventually, id, shell};
 const PLANT: &str = "mkdir -p objects refs && echo 'ref: refs/heads/main' > HEAD && \
     printf '[core]\\n\\tworktree = .\\n\\tfsmonitor = touch PWNED\\n\\trepositoryformatversion = 0\\n' > config";
 
+/// Runs the user's git. The executor in this process reaps dead children, this one too if it is first: so the shell around git writes
+/// its exit code at the end of the output.
 fn git(workspace: &Path, words: &[&str]) -> std::process::Output {
-    Command::new("git")
+    let mut child = Command::new("sh")
+        .args(["-c", "git \"$@\"; printf ' %s' $?", "sh"])
         .args(words)
         .current_dir(workspace)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .unwrap()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdout, mut stderr) = (String::new(), Vec::new());
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+    let _ = child.wait();
+    let (stdout, code) = stdout.rsplit_once(' ').unwrap();
+    let status = std::process::ExitStatus::from_raw(code.parse::<i32>().unwrap() << 8);
+    std::process::Output { status, stdout: stdout.into(), stderr }
 }
 
 fn workspace() -> tempfile::TempDir {

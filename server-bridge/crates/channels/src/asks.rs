@@ -15,7 +15,7 @@ use agent::ask::Reply;
 use api::document::{AgentDocument, ToolData};
 use api::language::Language;
 use api::words::ToolStatus;
-use chats::{ChatEvent, Surface};
+use chats::{ASKS_AGAIN, ChatEvent, Surface};
 use platforms::event::{Event, Message, Press as Pressed};
 use platforms::{Button, Styled};
 use sha2::{Digest as _, Sha256};
@@ -394,6 +394,9 @@ impl Inner {
             Err(store::Error::NotFound { .. }) => return Ok(NO_LONGER.to_owned()),
             Err(error) => return Err(error.into()),
         };
+        if self.chats.asks_again(user.id, asking, reply.kind()).await? {
+            return Ok(ASKS_AGAIN.to_owned());
+        }
         if !self.store.use_presses(ask.outbox_id).await? {
             return Ok(NO_LONGER.to_owned());
         }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::tool::Typed;
 use api::channel::ChannelPut;
 use chats::models::{Provider, Subscription, Tier, TierModel};
 use chats::{ChatService, ModelsConfig};
@@ -113,6 +114,7 @@ impl World {
         self.channels.shutdown().await;
         self.chats.shutdown().await;
         let (chats, channels) = Self::served(&self.store, &self._model);
+        chats.tools().put(Typed::<asks::Danger>::new(()));
         chats.recover().await.unwrap();
         channels.start();
         (self.chats, self.channels) = (chats, channels);

@@ -1,11 +1,15 @@
 //! Answers to questions in messages: taken here, from any surface.
 
 use agent::ask::{Kind, Reply};
-use store::{AskAnswered, AuditEntry, ChatId, GivenAnswer, MessageId, User};
+use store::{AskAnswered, AuditEntry, ChatId, GivenAnswer, MessageId, User, UserId};
 
 use crate::house::ChatService;
 use crate::limits::ANSWER_BYTES;
 use crate::{Error, Result};
+
+/// The text for a user whose answer came while the server goes on with the turn that asks.
+pub const ASKS_AGAIN: &str =
+    "the server was restarted, and asks this again as soon as the answer goes on; answer it then";
 
 /// The origin of an answer, as the record and the audit trail name it: `page`, `cli`, a key's or a channel's name.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +21,8 @@ impl ChatService {
     ///
     /// # Errors
     /// [`Error::Invalid`] for one that is too long; [`Error::Store`] for a chat that is gone or another user's;
-    /// [`Error::Refused`] if nothing waits for it (`not_found`) and if another one came first (`conflict`).
+    /// [`Error::Refused`] if nothing waits for it (`not_found`), if another one came first (`conflict`), and while the question is
+    /// about to be asked again after a restart of the server (`busy`).
     pub async fn answer(
         &self,
         user: &User,
@@ -53,11 +58,26 @@ impl ChatService {
                 Ok(())
             }
             AskAnswered::Before(before) => Err(Error::Refused { kind: "conflict", text: already(&before) }),
+            AskAnswered::Gone if self.asks_again(user.id, message, kind).await? => {
+                Err(Error::Refused { kind: "busy", text: ASKS_AGAIN.to_owned() })
+            }
             AskAnswered::Gone => Err(Error::Refused {
                 kind: "not_found",
                 text: "this question no longer waits for an answer".to_owned(),
             }),
         }
+    }
+}
+
+impl ChatService {
+    /// True if a question is on record and nothing waits for its answer yet: the server was restarted, and the turn that asks goes on
+    /// in a moment. What it then asks about may have changed, so an earlier answer does not count.
+    ///
+    /// # Errors
+    /// [`store::Error::Database`].
+    pub async fn asks_again(&self, user: UserId, message: MessageId, kind: Kind) -> store::Result<bool> {
+        let is_waited_for = self.0.asks.is_waited_for(user, message, kind);
+        Ok(!is_waited_for && self.0.store.is_ask_open(user, message, kind.as_str()).await?)
     }
 }
 

@@ -98,7 +98,7 @@ mod views;
 #[cfg(test)]
 mod tests;
 
-pub use asks::Surface;
+pub use asks::{ASKS_AGAIN, Surface};
 pub use attachments::Attached;
 pub use bus::{Bus, Subscriber, Subscription};
 pub use commands::command_usages;

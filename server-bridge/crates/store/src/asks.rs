@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use crate::audit::append_entry;
 use crate::error::{Result, check_length};
 use crate::limits::{ASK_ANSWER_MAX_BYTES, SETTING_KEY_MAX_BYTES};
-use crate::sql::{On, Scope, query, query_as};
+use crate::sql::{On, Scope, query, query_as, query_scalar};
 use crate::{AuditEntry, MessageId, Store, TurnId, UserId};
 
 /// The result of [`Store::answer_ask`].
@@ -121,6 +121,23 @@ impl Store {
         kind: &str,
     ) -> Result<Option<GivenAnswer>> {
         first_given(user, message, kind, self.database.reader()).await
+    }
+
+    /// True if a question of this kind with a user's message has no answer yet, and was not given up.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn is_ask_open(&self, user: UserId, message: MessageId, kind: &str) -> Result<bool> {
+        Ok(query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM asks WHERE message_id = $1 AND user_id = $2 AND kind = $3
+                AND answered_at_ms IS NULL AND withdrawn_at_ms IS NULL AND expires_at_ms > $4)",
+        )
+        .bind(message)
+        .bind(user)
+        .bind(kind)
+        .bind(self.now_ms())
+        .fetch_one(self.database.reader())
+        .await?)
     }
 
     /// The unanswered questions of messages that belong to no turn. After a restart of the server nothing waits for their answers.

@@ -138,10 +138,9 @@ impl Stored {
 
     /// Shows a card that asks as one that is over: its sub-agent is gone.
     async fn settle_one(&self, message: &Message, document: AgentDocument) -> store::Result<()> {
-        match settled(document) {
-            Some(settled) => self.screen().change(message.id, &message.text, &settled).await,
-            None => Ok(()),
-        }
+        let Some(settled) = settled(document) else { return Ok(()) };
+        self.service.store.withdraw_ask(self.user.id, message.id).await?;
+        self.screen().change(message.id, &message.text, &settled).await
     }
 
     /// The card of the next open call, if an earlier server showed it.

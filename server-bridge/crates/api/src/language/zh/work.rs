@@ -93,6 +93,10 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("This chat is in plan mode: nothing is changed", "此会话处于 plan 模式：不做任何更改"),
     (
+        "the server was restarted, and asks this again as soon as the answer goes on; answer it then",
+        "服务器已重启，回答继续后会再次询问；请届时再回答",
+    ),
+    (
         "The server was restarted during this answer; it goes on as soon as its machine is connected again.",
         "回答期间服务器重启过；机器重新连接后，回答会继续。",
     ),

@@ -21,6 +21,7 @@
 //! | `calls` | one call, from asking to the answer |
 //! | `ask` | the text that an agent is asked with |
 //! | `runs` | chains and their runs |
+//! | `files` | files that go from the agent of one step to the agent of the next one |
 //! | `known` | what is on record of a run |
 //! | `persona` | the part of the prompt that tells an agent who it is |
 //! | `views` | groups as clients see them |
@@ -31,6 +32,7 @@
 mod ask;
 mod calls;
 mod error;
+mod files;
 mod house;
 mod known;
 pub mod limits;

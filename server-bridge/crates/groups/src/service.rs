@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::{Error, Result};
+use crate::files::Carrier;
 use crate::house::Inner;
 use crate::mentions::unfit;
 use crate::persona::Persona;
@@ -35,14 +36,16 @@ impl Groups {
         tell: impl Fn(UserId, i64) + Send + Sync + 'static,
     ) -> Self {
         chats.prompt().put(Persona(store.clone()));
+        let (wake, tasks, stop) = (Arc::new(Notify::new()), TaskTracker::new(), CancellationToken::new());
         Self(Arc::new(Inner {
             store: store.clone(),
             chats: chats.clone(),
             router: router.clone(),
             tell: Arc::new(tell),
-            wake: Notify::new(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            carrier: Carrier::new(store, router, &wake, &tasks, &stop),
+            wake,
+            tasks,
+            stop,
         }))
     }
 
@@ -106,6 +109,7 @@ impl Groups {
         for call in self.0.store.group_calls(group, 0).await? {
             self.0.store.unwant_call(group, call.id).await?;
             self.0.cancel_turn(&call).await?;
+            self.0.carrier.forget(call.id);
         }
         self.0.store.delete_group(group).await?;
         self.0.audit(user, "group.delete", &group.to_string()).await;

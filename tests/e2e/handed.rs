@@ -426,9 +426,7 @@ fn large_files_pass_in_constant_memory() {
 fn kills_of_the_server_double_and_lose_no_files() {
     let mut team = team();
     let laptop = team.world.machine.workspace().to_owned();
-    for number in 0..20 {
-        put(&laptop, &format!("out/{number}"), &vec![number; 1 << 20]);
-    }
+    put_many(&laptop);
     let options: Vec<String> = [&["--docker", "off"], &team.world.model.options("openai")[..]]
         .concat()
         .iter()
@@ -484,4 +482,89 @@ fn every_hand_over_arrives_as_it_was() {
         assert_eq!(tree(&there), tree(&laptop.join("ball")), "{number}");
     }
     assert!(!is_half_written(team.desk.workspace()));
+}
+
+/// Files of 40 MiB, which are on their way for long enough.
+fn put_many(root: &Path) {
+    for number in 0..40 {
+        put(root, &format!("out/{number}"), &vec![number; 1 << 20]);
+    }
+}
+
+fn until_half_written(team: &Team, workspace: &Path, run: &Value) {
+    eventually("files are half-written", PATIENCE, || {
+        assert_ne!(team.run(run)["state"], "done", "too late");
+        is_half_written(workspace).then_some(())
+    });
+}
+
+#[test]
+fn a_stopped_run_leaves_nothing_half_written() {
+    let team = team();
+    put_many(team.world.machine.workspace());
+    let desk = team.desk.workspace();
+    let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
+    until_half_written(&team, desk, &run);
+    team.alice(&["chain", "stop", &team.group, &run.to_string()]);
+    eventually("what is half-written is gone", PATIENCE, || (!is_half_written(desk)).then_some(()));
+    let stopped = team.until_run(&run, "stopped");
+    let received = eventually("the hand-over is stopped", PATIENCE, || {
+        Some(team.run(&run)["steps"][1]["received"].clone()).filter(|received| received["state"] != "running")
+    });
+    assert_eq!(received["state"], "stopped", "{stopped}");
+    assert!(!desk.join(format!("handed/{run}")).exists());
+}
+
+#[test]
+fn a_machine_that_goes_away_under_way_gets_its_files_when_it_is_back() {
+    let team = team();
+    put_many(team.world.machine.workspace());
+    let token = team.world.alice.add_runner("box");
+    team.alice(&["add-agent", &team.group, "builder", "--on", "box"]);
+    let mut machine = Machine::start_with_token(&team.world.server, "box", &token, &[]);
+    machine.wait_online(&team.world.alice, "box");
+    let steps = "1. @coder: make it [outputs out/]\n2. @builder: build it\n";
+    let run = team.begin(steps);
+    until_half_written(&team, machine.workspace(), &run);
+    process::signal(machine.runner_pid(), rustix::process::Signal::KILL);
+    machine.stop();
+    eventually("the step waits", PATIENCE, || {
+        let step = team.run(&run)["steps"][1].clone();
+        (step["state"] == "waiting" && step["error"].as_str().unwrap().contains("offline")).then_some(())
+    });
+    machine.restart(&team.world.server, "box", &token, &[]);
+    team.until_run(&run, "done");
+    let there = machine.workspace().join(format!("handed/{run}/1/out"));
+    assert!(tree(&there) == tree(&team.world.path("out")), "the files differ");
+    assert!(!is_half_written(machine.workspace()));
+
+    // A run that is stopped meanwhile leaves its part to the next hand-over.
+    let run = team.begin(steps);
+    until_half_written(&team, machine.workspace(), &run);
+    process::signal(machine.runner_pid(), rustix::process::Signal::KILL);
+    machine.stop();
+    team.alice(&["chain", "stop", &team.group, &run.to_string()]);
+    team.until_run(&run, "stopped");
+    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
+    assert!(is_half_written(machine.workspace()));
+    machine.restart(&team.world.server, "box", &token, &[]);
+    let run = team.begin(steps);
+    team.until_run(&run, "done");
+    assert!(!is_half_written(machine.workspace()));
+}
+
+#[test]
+fn a_permission_rule_of_the_owner_holds_for_files_as_well() {
+    let team = team();
+    put(team.world.machine.workspace(), "out/page.html", b"x");
+    put(team.world.machine.workspace(), "out/keys/private", b"secret");
+    team.world.run(&["rule", "add", "deny", "Read(/out/keys/**)"]);
+    let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
+    let gate = failure(&team, &run, 0);
+    let question = gate["question"].as_str().unwrap();
+    assert!(question.contains("a permission rule of alice denies reading out/keys/private"), "{question}");
+    assert!(!team.desk.workspace().join("handed").exists());
+    fs::remove_dir_all(team.world.path("out/keys")).unwrap();
+    team.answer(&team.world.alice, &gate, &["redo"]);
+    team.until_run(&run, "done");
 }

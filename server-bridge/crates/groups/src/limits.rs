@@ -32,7 +32,7 @@ pub const HANDED_ENTRIES_MAX: usize = 10_000;
 /// The most content that goes from one step to the next, in bytes: 4 GiB, as much as the documents of a user may have.
 pub const HANDED_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-/// The hand-overs that are at work at the same time; others wait.
+/// The hand-overs of a group that are at work at the same time; others wait.
 pub const HANDED_AT_ONCE: usize = 4;
 
 /// How often files are read that something writes to meanwhile.

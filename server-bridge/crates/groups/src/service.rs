@@ -42,7 +42,7 @@ impl Groups {
             chats: chats.clone(),
             router: router.clone(),
             tell: Arc::new(tell),
-            carrier: Carrier::new(store, router, &wake, &tasks, &stop),
+            carrier: Carrier::new(store, chats, router, &wake, &tasks, &stop),
             wake,
             tasks,
             stop,

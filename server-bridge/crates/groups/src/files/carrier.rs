@@ -5,16 +5,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use chats::ChatService;
 use execs::{route_request, sandbox_user};
 use sandbox::{Sandbox, SandboxRouter};
-use store::{AuditEntry, GroupAgent, HandOver, HandedOver, Store};
+use store::{AuditEntry, GroupAgent, HandOver, HandedOver, Store, User};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::fault::Fault;
-use super::find::find;
-use super::pass::{Names, pass};
+use super::find::Outputs;
+use super::pass::{Names, parts, pass, removed};
 use super::relay::Limits;
 use crate::limits::HANDED_AT_ONCE;
 
@@ -69,6 +70,7 @@ struct Entry {
 #[derive(Clone)]
 pub(crate) struct Carrier {
     store: Store,
+    chats: ChatService,
     router: SandboxRouter,
     limits: Limits,
     /// Wakes the worker.
@@ -78,12 +80,14 @@ pub(crate) struct Carrier {
     stop: CancellationToken,
     /// By call.
     jobs: Arc<Mutex<HashMap<i64, Entry>>>,
-    slots: Arc<Semaphore>,
+    /// By group, so that a slow machine holds up nobody else.
+    slots: Arc<Mutex<HashMap<i64, Arc<Semaphore>>>>,
 }
 
 impl Carrier {
     pub(crate) fn new(
         store: &Store,
+        chats: &ChatService,
         router: &SandboxRouter,
         wake: &Arc<Notify>,
         tasks: &TaskTracker,
@@ -91,13 +95,14 @@ impl Carrier {
     ) -> Self {
         Self {
             store: store.clone(),
+            chats: chats.clone(),
             router: router.clone(),
             limits: Limits::default(),
             wake: Arc::clone(wake),
             tasks: tasks.clone(),
             stop: stop.clone(),
             jobs: Arc::default(),
-            slots: Arc::new(Semaphore::new(HANDED_AT_ONCE)),
+            slots: Arc::default(),
         }
     }
 
@@ -127,8 +132,11 @@ impl Carrier {
     /// Looks for the outputs of a call's step.
     pub(crate) fn check(&self, call: i64, outputs: Vec<String>, agent: GroupAgent) {
         let this = self.clone();
-        self.spawn(call, Job::Checked(Checked::Running), async move {
-            let found = async { find(&this.open(&agent).await?, &outputs, this.limits).await };
+        let work = async move {
+            let found = async {
+                let (sandbox, owner) = this.open(&agent).await?;
+                this.outputs(&sandbox, &outputs, &agent, &owner).find().await
+            };
             Job::Checked(match found.await {
                 Ok(_) => Checked::There,
                 Err(Fault::Later(why)) => Checked::Later(why),
@@ -137,13 +145,16 @@ impl Carrier {
                 }
                 Err(fault) => Checked::Never(format!("its outputs cannot be passed on: {}", said(&fault))),
             })
-        });
+        };
+        self.spawn(call, Job::Checked(Checked::Running), work, async {});
     }
 
     /// Hands files over.
     pub(crate) fn pass(&self, job: Pass) {
-        let this = self.clone();
-        self.spawn(job.call, Job::Passed(Passed::Running), async move {
+        let job = Arc::new(job);
+        let (this, of_work) = (self.clone(), Arc::clone(&job));
+        let work = async move {
+            let job = of_work;
             Job::Passed(match this.carry(&job).await {
                 // The end is on record, where the worker looks first.
                 Ok(()) => Passed::Running,
@@ -154,15 +165,27 @@ impl Carrier {
                     Passed::Never(why)
                 }
             })
+        };
+        let (this, call) = (self.clone(), job.call);
+        self.spawn(call, Job::Passed(Passed::Running), work, async move {
+            // If it does not work, the next hand-over to this machine does it.
+            if let Ok((to, _)) = this.open(&job.to).await {
+                let _ = this.tidy(&to, &job.row.token).await;
+            }
         });
     }
 
     async fn carry(&self, job: &Pass) -> Result<(), Fault> {
+        let slots = Arc::clone(
+            self.slots().entry(job.group).or_insert_with(|| Arc::new(Semaphore::new(HANDED_AT_ONCE))),
+        );
         // The semaphore is never closed.
-        let _slot = self.slots.acquire().await;
-        let (from, to) = (self.open(&job.from).await?, self.open(&job.to).await?);
+        let _slot = slots.acquire().await;
+        let ((from, owner), (to, _)) = (self.open(&job.from).await?, self.open(&job.to).await?);
+        self.tidy(&to, &job.row.token).await?;
         let names = Names { base: &job.base, token: &job.row.token };
-        let done = pass(&from, &job.outputs, &to, names, self.limits).await?;
+        let done =
+            pass(&self.outputs(&from, &job.outputs, &job.from, &owner), &to, names, self.limits).await?;
         let HandedOver { directory, files, size_bytes, .. } = &done;
         let note = format!(
             "Step {} of @{} handed files to @{}: they are on {}, in {directory} (files: {files}, bytes: {size_bytes}).",
@@ -177,13 +200,33 @@ impl Carrier {
         Ok(())
     }
 
-    /// The machine of an agent.
-    async fn open(&self, agent: &GroupAgent) -> Result<Sandbox, Fault> {
+    /// Removes what is half-written on a machine: of this hand-over, and of those that have ended. Another server's is left alone.
+    async fn tidy(&self, to: &Sandbox, token: &str) -> Result<(), Fault> {
+        for part in parts(to).await? {
+            if part.token == token || self.store.is_handover_ended(&part.token).await? {
+                removed(to, &part.path).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn outputs<'a>(
+        &'a self,
+        sandbox: &'a Sandbox,
+        outputs: &'a [String],
+        agent: &'a GroupAgent,
+        owner: &'a User,
+    ) -> Outputs<'a> {
+        Outputs { sandbox, outputs, limits: self.limits, chats: &self.chats, agent, owner }
+    }
+
+    /// The machine of an agent, and its owner.
+    async fn open(&self, agent: &GroupAgent) -> Result<(Sandbox, User), Fault> {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             return Err(Fault::Never(format!("the owner of @{} was removed from this server", agent.handle)));
         };
         let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
-        Ok(self.router.for_user(&sandbox_user(&owner), &request).await?)
+        Ok((self.router.for_user(&sandbox_user(&owner), &request).await?, owner))
     }
 
     /// Records a hand-over with both owners: what was read on the machine of one, what was written on the machine of the other.
@@ -210,13 +253,22 @@ impl Carrier {
         }
     }
 
-    /// Begins a task for a call, unless there is one.
-    fn spawn(&self, call: i64, running: Job, work: impl Future<Output = Job> + Send + 'static) {
+    /// Begins a task for a call; `after` is done if somebody stops it while the server goes on.
+    fn spawn(
+        &self,
+        call: i64,
+        running: Job,
+        work: impl Future<Output = Job> + Send + 'static,
+        after: impl Future<Output = ()> + Send + 'static,
+    ) {
         let stop = self.stop.child_token();
         self.jobs().insert(call, Entry { job: running, stop: stop.clone() });
         let this = self.clone();
         self.tasks.spawn(async move {
-            let Some(job) = stop.run_until_cancelled(work).await else { return };
+            let Some(job) = stop.run_until_cancelled(work).await else {
+                this.stop.run_until_cancelled(after).await;
+                return;
+            };
             if let Some(entry) = this.jobs().get_mut(&call)
                 && !stop.is_cancelled()
             {
@@ -224,6 +276,10 @@ impl Carrier {
             }
             this.wake.notify_one();
         });
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<i64, Arc<Semaphore>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn jobs(&self) -> MutexGuard<'_, HashMap<i64, Entry>> {

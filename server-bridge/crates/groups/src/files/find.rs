@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chains::check::is_pattern;
+use chats::ChatService;
 use sandbox::{ErrorKind, FileKind, GlobEntry, GlobQuery, Sandbox, SandboxError, Truncation};
+use store::{GroupAgent, User};
 
 use super::fault::{At, Fault};
 use super::relay::Limits;
@@ -20,11 +22,42 @@ pub(crate) struct Found {
     seen: BTreeMap<Vec<u8>, (u64, i64)>,
 }
 
-/// Finds outputs.
-///
-/// # Errors
-/// [`Fault::Missing`] names all that are not there.
-pub(crate) async fn find(sandbox: &Sandbox, outputs: &[String], limits: Limits) -> Result<Found, Fault> {
+/// The outputs of an agent's step, to be found on its machine.
+pub(crate) struct Outputs<'a> {
+    pub(crate) sandbox: &'a Sandbox,
+    /// Paths and patterns.
+    pub(crate) outputs: &'a [String],
+    pub(crate) limits: Limits,
+    pub(crate) chats: &'a ChatService,
+    pub(crate) agent: &'a GroupAgent,
+    pub(crate) owner: &'a User,
+}
+
+impl Outputs<'_> {
+    /// Finds them.
+    ///
+    /// # Errors
+    /// [`Fault::Missing`] names all that are not there; [`Fault::Never`] if the owner's rules keep one from being read.
+    pub(crate) async fn find(&self) -> Result<Found, Fault> {
+        let found = find(self.sandbox, self.outputs, self.limits).await?;
+        let Some(chat) = &self.agent.chat else { return Ok(found) };
+        let paths: Vec<_> =
+            found.seen.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        let unreadable = self.chats.unreadable(self.owner, chat, &paths).await.map_err(|error| {
+            tracing::warn!(%error, "the permission rules for files could not be read; they are tried again");
+            Fault::Later(format!("the permission rules of @{} could not be read", self.agent.handle))
+        })?;
+        match paths.iter().zip(unreadable).find(|(_, is_unreadable)| *is_unreadable) {
+            None => Ok(found),
+            Some((path, _)) => {
+                Err(Fault::Never(format!("a permission rule of {} denies reading {path}", self.owner.name)))
+            }
+        }
+    }
+}
+
+/// Finds outputs, whatever the rules say.
+async fn find(sandbox: &Sandbox, outputs: &[String], limits: Limits) -> Result<Found, Fault> {
     let mut found = Found { directories: BTreeSet::new(), files: BTreeSet::new(), seen: BTreeMap::new() };
     let mut missing = Vec::new();
     for output in outputs {

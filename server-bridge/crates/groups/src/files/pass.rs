@@ -9,7 +9,7 @@ use store::HandedOver;
 use tokio::time::timeout;
 
 use super::fault::{At, Fault};
-use super::find::{Found, find};
+use super::find::{Found, Outputs};
 use super::listing::{Listing, hex};
 use super::relay::{Below, Limits, Relay};
 use crate::limits::{
@@ -18,6 +18,9 @@ use crate::limits::{
 
 /// The permission bits of the directories that hold what is handed over.
 const DIRECTORY_MODE: u32 = 0o755;
+
+/// How the name of what is not complete begins; its hand-over's token follows, and what tells attempts apart.
+const PART_PREFIX: &str = ".part-";
 
 /// The names of what is handed over.
 #[derive(Clone, Copy, Debug)]
@@ -28,37 +31,34 @@ pub(crate) struct Names<'a> {
     pub(crate) token: &'a str,
 }
 
-/// Passes outputs on. What an earlier attempt left half-written is removed, and so is what this one leaves if it fails.
+/// Passes outputs on; what this leaves half-written if it fails is removed, as far as the machine can be reached.
 ///
 /// # Errors
 /// [`Fault`]; nothing is in its place then.
 pub(crate) async fn pass(
-    from: &Sandbox,
-    outputs: &[String],
+    from: &Outputs<'_>,
     to: &Sandbox,
     names: Names<'_>,
     limits: Limits,
 ) -> Result<HandedOver, Fault> {
-    remove_parts(to, names.token).await?;
     // A late write of an earlier attempt must not meet this one.
-    let part = format!("{HANDED_DIRECTORY}/.part-{}-{:08x}", names.token, rand::random::<u32>());
-    let passed = passed(from, outputs, to, names, &part, limits).await;
+    let part = format!("{HANDED_DIRECTORY}/{PART_PREFIX}{}-{:08x}", names.token, rand::random::<u32>());
+    let passed = passed(from, to, names, &part, limits).await;
     if passed.is_err() {
         // It is removed at the next attempt, if the machine is away.
-        let _ = to.remove_all(part.as_bytes()).await;
+        let _ = removed(to, &part).await;
     }
     passed
 }
 
 async fn passed(
-    from: &Sandbox,
-    outputs: &[String],
+    from: &Outputs<'_>,
     to: &Sandbox,
     names: Names<'_>,
     part: &str,
     limits: Limits,
 ) -> Result<HandedOver, Fault> {
-    let listing = send(from, outputs, to, part, limits).await?;
+    let listing = send(from, to, part, limits).await?;
     let hash = listing.hash();
     if read_back(to, part, limits).await? != hash {
         let at = At { place: to.place(), reads: false, path: part.as_bytes() };
@@ -75,21 +75,15 @@ async fn passed(
 }
 
 /// Sends outputs as they are at one time: if something writes to them meanwhile, they are sent once more.
-async fn send(
-    from: &Sandbox,
-    outputs: &[String],
-    to: &Sandbox,
-    part: &str,
-    limits: Limits,
-) -> Result<Listing, Fault> {
+async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str, limits: Limits) -> Result<Listing, Fault> {
     for read in 0..HANDED_READS_MAX {
         if read > 0 {
             removed(to, part).await?;
         }
-        let before = find(from, outputs, limits).await?;
-        match send_found(from, &before, to, part, limits).await {
+        let before = from.find().await?;
+        match send_found(from.sandbox, &before, to, part, limits).await {
             Ok(listing) => {
-                if find(from, outputs, limits).await? == before {
+                if from.find().await? == before {
                     return Ok(listing);
                 }
             }
@@ -99,7 +93,7 @@ async fn send(
     }
     Err(Fault::Never(format!(
         "something on {} writes to them while they are read; try again when nothing does",
-        from.place()
+        from.sandbox.place()
     )))
 }
 
@@ -244,31 +238,45 @@ async fn put(to: &Sandbox, part: &str, base: &str, hash: [u8; 32], limits: Limit
     Err(Fault::Never(format!("{base} and {HANDED_NAMES_MAX} names like it are taken on {place}")))
 }
 
-/// Removes what earlier attempts left half-written.
-async fn remove_parts(to: &Sandbox, token: &str) -> Result<(), Fault> {
+/// What attempts left half-written on a machine.
+pub(crate) struct Part {
+    /// Its path, relative to the workspace.
+    pub(crate) path: String,
+    /// The token of its hand-over.
+    pub(crate) token: String,
+}
+
+/// Everything half-written on a machine.
+///
+/// # Errors
+/// [`Fault`].
+pub(crate) async fn parts(to: &Sandbox) -> Result<Vec<Part>, Fault> {
     let at = At { place: to.place(), reads: true, path: HANDED_DIRECTORY.as_bytes() };
-    let prefix = format!(".part-{token}-");
     let mut parts = Vec::new();
     let mut reader = to.read_dir(HANDED_DIRECTORY.as_bytes()).await.map_err(|error| at.fault(&error))?;
     loop {
         match timeout(HANDED_STALL_TIMEOUT, reader.next_batch()).await {
-            Ok(None) => break,
-            Ok(Some(Ok(entries))) => {
-                let names = entries.into_iter().map(|entry| entry.name);
-                parts.extend(names.filter(|name| name.starts_with(prefix.as_bytes())));
-            }
-            Ok(Some(Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }))) => break,
+            Ok(None) => return Ok(parts),
+            Ok(Some(Ok(entries))) => parts.extend(entries.iter().filter_map(|entry| part(&entry.name))),
+            Ok(Some(Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }))) => return Ok(parts),
             Ok(Some(Err(error))) => return Err(at.fault(&error)),
             Err(_) => return Err(at.stalled()),
         }
     }
-    for part in parts {
-        removed(to, &format!("{HANDED_DIRECTORY}/{}", String::from_utf8_lossy(&part))).await?;
-    }
-    Ok(())
 }
 
-async fn removed(to: &Sandbox, path: &str) -> Result<(), Fault> {
+/// The part that has this name.
+fn part(name: &[u8]) -> Option<Part> {
+    let name = std::str::from_utf8(name).ok()?;
+    let (token, _) = name.strip_prefix(PART_PREFIX)?.split_once('-')?;
+    Some(Part { path: format!("{HANDED_DIRECTORY}/{name}"), token: token.to_owned() })
+}
+
+/// Removes something half-written.
+///
+/// # Errors
+/// [`Fault`].
+pub(crate) async fn removed(to: &Sandbox, path: &str) -> Result<(), Fault> {
     let at = At { place: to.place(), reads: false, path: path.as_bytes() };
     within(HANDED_FINISH_TIMEOUT, at, to.remove_all(path.as_bytes())).await
 }

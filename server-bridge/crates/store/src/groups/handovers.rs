@@ -9,7 +9,7 @@ use super::entries::NewEntry;
 use super::members::touch;
 use crate::Store;
 use crate::error::{Error, Result};
-use crate::sql::{Scope, query, query_as};
+use crate::sql::{Scope, query, query_as, query_scalar};
 
 /// Files on their way.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -118,6 +118,19 @@ impl Store {
             .bind(call)
             .fetch_optional(self.database.latest())
             .await?)
+    }
+
+    /// True if the files of a hand-over with this token are not on their way any more.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn is_handover_ended(&self, token: &str) -> Result<bool> {
+        Ok(query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM group_handovers WHERE token = $1 AND ended_at_ms IS NOT NULL)",
+        )
+        .bind(token)
+        .fetch_one(self.database.latest())
+        .await?)
     }
 
     /// What was handed over in a run, and is on its way, in the order of its beginning.

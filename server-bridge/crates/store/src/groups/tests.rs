@@ -284,6 +284,7 @@ async fn files_on_their_way_are_one_row_that_ends_once_and_at_the_latest_with_it
     let entries = store.entries_after(group, 0, 10).await.unwrap().len();
     assert!(store.end_handover(group, row.id, &done, "arrived").await.unwrap());
     assert!(!store.end_handover(group, row.id, &done, "arrived").await.unwrap());
+    assert!(store.is_handover_ended("a").await.unwrap() && !store.is_handover_ended("c").await.unwrap());
     assert_eq!(store.entries_after(group, 0, 10).await.unwrap().len(), entries + 1);
     let late = NewHandOver { to_runner: "desk", ..new };
     assert_eq!(store.begin_handover(&calls[0], late).await.unwrap().to_runner, "box", "it has ended");

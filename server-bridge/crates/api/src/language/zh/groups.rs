@@ -89,6 +89,8 @@ pub(super) const TABLE: &[Row] = &[
         "there may be at most {} files, directories and links, with {} MiB; name fewer outputs, or pack them",
         "文件、目录和链接最多 {0} 个，总计最多 {1} MiB；请减少输出，或将其打包",
     ),
+    ("a permission rule of {} denies reading {}", "{0} 的权限规则禁止读取 {1}"),
+    ("the permission rules of @{} could not be read", "无法读取 @{0} 的权限规则"),
     ("something writes to them while they are read", "读取期间有程序在写入这些文件"),
     (
         "something on {} writes to them while they are read; try again when nothing does",

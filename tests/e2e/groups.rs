@@ -37,7 +37,12 @@ pub(crate) fn echo(asked: &Asked) -> Reply {
 
 impl Team {
     pub(crate) fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
-        let world = World::new(script);
+        Self::with(script, &[])
+    }
+
+    /// The same with options of the server.
+    pub(crate) fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
+        let world = World::with(script, options);
         let bob = world.server.person("bob");
         let desk = Machine::start(&world.server, &bob, "desk");
         let group = world.alice.json(&["group", "create", "Work", "--json"])["id"].to_string();

@@ -568,3 +568,26 @@ fn a_permission_rule_of_the_owner_holds_for_files_as_well() {
     team.answer(&team.world.alice, &gate, &["redo"]);
     team.until_run(&run, "done");
 }
+
+#[test]
+fn too_much_is_refused_before_anything_is_sent() {
+    let team = Team::with(echo, &["--handed-max-mib", "2"]);
+    team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
+    let laptop = team.world.machine.workspace();
+    for number in 0..3 {
+        put(laptop, &format!("out/{number}"), &vec![7; 1 << 20]);
+    }
+    let refused = |most: &str| {
+        let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
+        let gate = failure(&team, &run, 0);
+        let question = gate["question"].as_str().unwrap();
+        assert!(question.contains(most), "{question}");
+        team.answer(&team.world.alice, &gate, &["stop"]);
+        assert!(!team.desk.workspace().join("handed").exists());
+    };
+    refused("at most 10000 files, directories and links, with 2 MiB");
+    fs::remove_dir_all(laptop.join("out")).unwrap();
+    fs::create_dir(laptop.join("out")).unwrap();
+    (0..10_001).for_each(|number| fs::write(laptop.join(format!("out/{number}")), "").unwrap());
+    refused("at most 10000 files, directories and links");
+}

@@ -13,7 +13,8 @@ use store::{Access, CallEnd, CallState, ChatId, GroupAgent, GroupCall, MessageRo
 
 use crate::ask;
 use crate::error::{Error, Result};
-use crate::files::{self, Checked};
+use crate::files;
+use crate::handing::Checked;
 use crate::house::Inner;
 use crate::limits::DIGEST_ENTRIES;
 

@@ -1,30 +1,4 @@
-//! Files that go from the agent of one step to the agent of the next one, machine to machine, through the server.
-//!
-//! ```text
-//!   a step ends ─▶ are its outputs there? ─▶ … ─▶ the next step's call ─▶ row on record
-//!        ─▶ read on one machine ─┬─▶ written on the other one, beside its place ─▶ read back, the same hash? ─▶ renamed into place ─▶ row ended
-//!                                └─▶ listing, hash
-//! ```
-//! Nothing is held as a whole: pieces of at most 64 KiB pass. What dies in between is done again from the row on: what was written beside
-//! its place is removed, and a directory that is in its place already is recognized by its hash.
-//!
-//! | module | holds |
-//! |---|---|
-//! | `listing` | the canonical listing of a tree, and its hash |
-//! | `relay` | a tree as it passes: from the archives of its outputs to one archive |
-//! | `find` | the outputs that are on a machine |
-//! | `pass` | one hand-over, from reading to renaming |
-//! | `carrier` | the tasks that do this beside the worker |
-//! | `fault` | why something of it did not work |
-
-mod carrier;
-mod fault;
-mod find;
-mod listing;
-mod pass;
-mod relay;
-#[cfg(test)]
-mod tests;
+//! The files of a call: what is done before it is posted and after it was answered, so that the next step has what it needs.
 
 use api::chain::ChainDraft;
 use chains::prompt::{Arrived, Files, files};
@@ -33,11 +7,10 @@ use sandbox::RouteError;
 use store::{CallState, GroupAgent, GroupCall, HandOver, NewHandOver};
 
 use crate::error::{Error, Result};
+use crate::handing::{Checked, Pass, Passed};
 use crate::house::Inner;
 use crate::known::{is_of, unreadable};
 use crate::limits::HANDED_DIRECTORY;
-
-pub(crate) use carrier::{Carrier, Checked};
 
 /// What there is to know of files before a call is posted.
 pub(crate) enum Ready {
@@ -103,16 +76,16 @@ impl Inner {
     ) -> Result<Ready> {
         let Source { step, agent: from, .. } = source;
         match self.carrier.passed(call.id) {
-            Some(carrier::Passed::Running) => {}
-            Some(carrier::Passed::Later(why)) => {
+            Some(Passed::Running) => {}
+            Some(Passed::Later(why)) => {
                 self.carrier.forget(call.id);
                 return Ok(Ready::Wait(why));
             }
-            Some(carrier::Passed::Never(why)) => return Ok(never(&why)),
+            Some(Passed::Never(why)) => return Ok(never(&why)),
             None => {
                 if let Some(away) = self.away(from).await? {
                     return Ok(match away {
-                        carrier::Passed::Never(why) => never(&why),
+                        Passed::Never(why) => never(&why),
                         _ => Ready::Wait(format!(
                             "the files of step {} are on {}, which is offline",
                             step + 1,
@@ -128,7 +101,7 @@ impl Inner {
                     token: &token,
                 };
                 let row = self.store.begin_handover(call, new).await?;
-                self.carrier.pass(carrier::Pass {
+                self.carrier.pass(Pass {
                     group: call.group_id,
                     call: call.id,
                     row,
@@ -144,23 +117,23 @@ impl Inner {
     }
 
     /// Why the machine of an agent cannot be used now.
-    async fn away(&self, agent: &GroupAgent) -> Result<Option<carrier::Passed>> {
+    async fn away(&self, agent: &GroupAgent) -> Result<Option<Passed>> {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             let why = format!("the owner of @{} was removed from this server", agent.handle);
-            return Ok(Some(carrier::Passed::Never(why)));
+            return Ok(Some(Passed::Never(why)));
         };
         let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
         Ok(match self.router.check(&sandbox_user(&owner), &request) {
             Ok(_) => None,
             Err(RouteError::UnknownRunner { name }) => {
-                Some(carrier::Passed::Never(format!("the runner {name} was revoked")))
+                Some(Passed::Never(format!("the runner {name} was revoked")))
             }
             Err(
                 error @ (RouteError::Offline { .. }
                 | RouteError::DockerUnavailable { .. }
                 | RouteError::LocalUnavailable { .. }),
-            ) => Some(carrier::Passed::Later(error.to_string())),
-            Err(error) => Some(carrier::Passed::Never(error.to_string())),
+            ) => Some(Passed::Later(error.to_string())),
+            Err(error) => Some(Passed::Never(error.to_string())),
         })
     }
 
@@ -200,7 +173,7 @@ impl Inner {
         match self.carrier.checked(call.id) {
             Some(Checked::Later(_)) | None => match self.away(&agent).await? {
                 None => {}
-                Some(carrier::Passed::Never(why)) => return Ok(Checked::Never(why)),
+                Some(Passed::Never(why)) => return Ok(Checked::Never(why)),
                 Some(_) => {
                     let why = format!("its outputs are on {}, which is offline", agent.runner);
                     return Ok(Checked::Later(why));

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::{Error, Result};
-use crate::files::Carrier;
+use crate::handing::Carrier;
 use crate::rights::{Action, check};
 
 /// Tells a user's clients that something in a group changed.

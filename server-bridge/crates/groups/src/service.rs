@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::{Error, Result};
-use crate::files::Carrier;
+use crate::handing::Carrier;
 use crate::house::Inner;
 use crate::mentions::unfit;
 use crate::persona::Persona;
@@ -27,12 +27,13 @@ use crate::rights::{Action, check};
 pub struct Groups(pub(crate) Arc<Inner>);
 
 impl Groups {
-    /// Groups whose agents work in these chats. `tell` tells a user's clients that something in a group changed. Nothing is worked on
+    /// Groups whose agents work in these chats. A chain hands at most `handed_max_bytes` from one step to the next, 4 GiB if not given. `tell` tells a user's clients that something in a group changed. Nothing is worked on
     /// before [`Groups::start`].
     pub fn new(
         chats: &ChatService,
         store: &Store,
         router: &SandboxRouter,
+        handed_max_bytes: Option<u64>,
         tell: impl Fn(UserId, i64) + Send + Sync + 'static,
     ) -> Self {
         chats.prompt().put(Persona(store.clone()));
@@ -42,7 +43,7 @@ impl Groups {
             chats: chats.clone(),
             router: router.clone(),
             tell: Arc::new(tell),
-            carrier: Carrier::new(store, chats, router, &wake, &tasks, &stop),
+            carrier: Carrier::new(store, chats, router, handed_max_bytes, &wake, &tasks, &stop),
             wake,
             tasks,
             stop,

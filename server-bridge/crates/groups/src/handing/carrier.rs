@@ -17,7 +17,7 @@ use super::fault::Fault;
 use super::find::Outputs;
 use super::pass::{Names, parts, pass, removed};
 use super::relay::Limits;
-use crate::limits::HANDED_AT_ONCE;
+use crate::limits::{HANDED_AT_ONCE, HANDED_MAX_BYTES};
 
 /// What a look for outputs found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,7 @@ impl Carrier {
         store: &Store,
         chats: &ChatService,
         router: &SandboxRouter,
+        max_bytes: Option<u64>,
         wake: &Arc<Notify>,
         tasks: &TaskTracker,
         stop: &CancellationToken,
@@ -97,7 +98,7 @@ impl Carrier {
             store: store.clone(),
             chats: chats.clone(),
             router: router.clone(),
-            limits: Limits::default(),
+            limits: Limits { bytes: max_bytes.unwrap_or(HANDED_MAX_BYTES), ..Limits::default() },
             wake: Arc::clone(wake),
             tasks: tasks.clone(),
             stop: stop.clone(),

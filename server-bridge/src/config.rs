@@ -102,6 +102,9 @@ pub struct ServeArgs {
     /// [default: none]
     #[arg(long, value_name = "LAYERS")]
     pub require: Option<String>,
+    /// The most content that a chain hands from the agent of one step to the next, in MiB [default: 4096]
+    #[arg(long, value_name = "MIB")]
+    pub handed_max_mib: Option<String>,
     /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]
     #[arg(long, value_name = "FILE")]
     pub runner_static: Option<PathBuf>,
@@ -158,6 +161,8 @@ pub struct Config {
     pub proxies: Arc<TrustedProxies>,
     /// The layers that runners must have.
     pub require: Requirement,
+    /// The most content that a chain hands from one step to the next, in bytes; the built-in limit if not given.
+    pub handed_max_bytes: Option<u64>,
     /// True if one person has the server to themselves and no password, as `sandbridge here` does.
     pub one_person: bool,
 }
@@ -222,9 +227,23 @@ impl Config {
                 value: require.clone(),
                 rule: error.to_string(),
             })?,
+            handed_max_bytes: text(options.handed_max_mib, "handed_max_mib")
+                .map(|mebibytes| handed_max_bytes(&mebibytes))
+                .transpose()?,
             one_person: false,
         })
     }
+}
+
+/// A limit in MiB as bytes.
+fn handed_max_bytes(mebibytes: &str) -> Result<u64, ConfigError> {
+    let bytes =
+        mebibytes.parse::<u64>().ok().filter(|most| *most > 0).and_then(|most| most.checked_mul(1 << 20));
+    bytes.ok_or_else(|| ConfigError::Value {
+        key: "handed_max_mib",
+        value: mebibytes.to_owned(),
+        rule: "write a number of MiB, such as 4096".to_owned(),
+    })
 }
 
 /// Keys of `config.json` that no command reads, in alphabetical order.

@@ -218,7 +218,7 @@ impl Server {
         let channels = Channels::new(&chats, &store, around);
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);
-        let groups = told::groups(&chats, &store, &sandboxes, &hub);
+        let groups = told::groups(&chats, &store, &sandboxes, &hub, config.handed_max_bytes);
         chats.recover().await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {

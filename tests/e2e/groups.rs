@@ -10,18 +10,18 @@ use tests::{Asked, Machine, Person, Reply, eventually};
 use crate::agent_tools::{asking, post};
 use crate::world::World;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Alice with the agent `coder` on her laptop, and bob with the agent `writer` on his desk, in one group that alice owns.
-struct Team {
-    world: World,
-    bob: Person,
-    _desk: Machine,
-    group: String,
+pub(crate) struct Team {
+    pub(crate) world: World,
+    pub(crate) bob: Person,
+    pub(crate) desk: Machine,
+    pub(crate) group: String,
 }
 
 /// The handle of the agent that is asked.
-fn handle(asked: &Asked) -> String {
+pub(crate) fn handle(asked: &Asked) -> String {
     let system = asked.system();
     let rest = system.split_once("You are @").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
     rest.split(',').next().unwrap_or_default().to_owned()
@@ -32,28 +32,33 @@ fn last_line(asked: &Asked) -> String {
 }
 
 /// Agents that repeat what they are asked.
-fn echo(asked: &Asked) -> Reply {
+pub(crate) fn echo(asked: &Asked) -> Reply {
     Reply::Say(format!("{} heard: {}", handle(asked), last_line(asked)))
 }
 
 impl Team {
-    fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
-        let world = World::new(script);
+    pub(crate) fn new(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
+        Self::with(script, &[])
+    }
+
+    /// The same with options of the server.
+    pub(crate) fn with(script: impl FnMut(&Asked) -> Reply + Send + 'static, options: &[&str]) -> Self {
+        let world = World::with(script, options);
         let bob = world.server.person("bob");
         let desk = Machine::start(&world.server, &bob, "desk");
         let group = world.alice.json(&["group", "create", "Work", "--json"])["id"].to_string();
-        let team = Self { world, bob, _desk: desk, group };
+        let team = Self { world, bob, desk, group };
         team.alice(&["add-person", &team.group, "bob"]);
         team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
         team.of(&team.bob, &["add-agent", &team.group, "writer", "--on", "desk"]);
         team
     }
 
-    fn of(&self, person: &Person, arguments: &[&str]) -> Value {
+    pub(crate) fn of(&self, person: &Person, arguments: &[&str]) -> Value {
         person.json(&[&["group"], arguments, &["--json"]].concat())
     }
 
-    fn alice(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn alice(&self, arguments: &[&str]) -> Value {
         self.of(&self.world.alice, arguments)
     }
 
@@ -62,7 +67,7 @@ impl Team {
         self.of(person, &["post", &self.group, text])
     }
 
-    fn entries(&self) -> Vec<Value> {
+    pub(crate) fn entries(&self) -> Vec<Value> {
         self.alice(&["log", &self.group])["entries"].as_array().unwrap().clone()
     }
 
@@ -78,7 +83,7 @@ impl Team {
         eventually("the agents answered", PATIENCE, || Some(self.said()).filter(|said| said.len() >= count))
     }
 
-    fn calls(&self) -> Vec<Value> {
+    pub(crate) fn calls(&self) -> Vec<Value> {
         self.alice(&["calls", &self.group]).as_array().unwrap().clone()
     }
 
@@ -98,18 +103,18 @@ impl Team {
     }
 
     /// Begins a run of a chain of these steps.
-    fn begin(&self, steps: &str) -> Value {
+    pub(crate) fn begin(&self, steps: &str) -> Value {
         let set = ["group", "chain", "set", &self.group, "story", "-"];
         let put = self.world.alice.with_stdin(&set, steps.as_bytes());
         assert_eq!(put.code, 0, "{put:?}");
         self.alice(&["chain", "run", &self.group, "story", "a story about rain"])["id"].clone()
     }
 
-    fn run(&self, run: &Value) -> Value {
+    pub(crate) fn run(&self, run: &Value) -> Value {
         self.alice(&["chain", "show", &self.group, &run.to_string()])
     }
 
-    fn until_run(&self, run: &Value, state: &str) -> Value {
+    pub(crate) fn until_run(&self, run: &Value, state: &str) -> Value {
         eventually(&format!("the run is {state}"), PATIENCE, || {
             let shown = self.run(run);
             assert!(
@@ -120,7 +125,7 @@ impl Team {
         })
     }
 
-    fn answer(&self, person: &Person, gate: &Value, arguments: &[&str]) -> Value {
+    pub(crate) fn answer(&self, person: &Person, gate: &Value, arguments: &[&str]) -> Value {
         self.of(person, &[&["chain", "answer", &self.group, &gate["id"].to_string()], arguments].concat())
     }
 }

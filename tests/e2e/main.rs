@@ -37,6 +37,7 @@ mod exec_deaths;
 mod file_attacks;
 mod files;
 mod groups;
+mod handed;
 mod here;
 mod hook_models;
 mod hooks;

@@ -62,7 +62,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("memory", &["llm", "search", "store"]),
     ("tools", &["agent", "execs", "extract", "guard", "llm", "memory", "sandbox", "store"]),
     ("chats", &["agent", "api", "execs", "llm", "memory", "rules", "sandbox", "store", "tools"]),
-    ("groups", &["agent", "api", "chains", "chats", "execs", "sandbox", "store"]),
+    ("groups", &["agent", "api", "chains", "chats", "execs", "pathguard", "sandbox", "store"]),
     ("automation", &["agent", "api", "chats", "store"]),
     ("channels", &["agent", "api", "chats", "guard", "platforms", "store"]),
     ("client", &["api", "home", "pathguard", "sse", "wsclient"]),

@@ -49,8 +49,6 @@ impl Header {
             path = [prefix, b"/", &path].concat();
         }
         let flag = match block[156] {
-            // Older than the flag for directories.
-            0 | b'0' if path.ends_with(b"/") => Flag::Directory,
             0 | b'0' | b'7' => Flag::File,
             b'2' => Flag::Symlink,
             b'5' => Flag::Directory,
@@ -99,7 +97,15 @@ impl Header {
             _ => b'0',
         };
         let modified_s = modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        write_block(flag, &self.path, &self.link, self.mode, self.size_bytes, modified_s, to);
+        let mut path = &self.path[..];
+        // The records hold the whole path. A reader may take a slash at the end of its beginning for a directory's.
+        if path.len() > 100 && flag != b'5' {
+            path = &path[..100];
+            while let Some(shorter) = path.strip_suffix(b"/") {
+                path = shorter;
+            }
+        }
+        write_block(flag, path, &self.link, self.mode, self.size_bytes, modified_s, to);
     }
 }
 

@@ -9,10 +9,12 @@
 //! |---|---|
 //! | `pack` | [`Packer`] |
 //! | `unpack` | [`Unpacker`]; `target` is the directory it fills |
+//! | `archive` | [`Reader`] and [`Entry`]: archives that pass through, without a disk |
 //! | `parse` | the archive as it arrives; `records` are its extended headers |
 //! | `header` | the blocks in front of each entry |
 //! | `name` | rules for names of entries and targets of links |
 
+mod archive;
 mod header;
 mod name;
 mod pack;
@@ -21,6 +23,7 @@ mod records;
 mod target;
 mod unpack;
 
+pub use archive::{Entry, Reader, Receiver, end, pad};
 pub use pack::Packer;
 pub use unpack::{UnpackOptions, Unpacker};
 

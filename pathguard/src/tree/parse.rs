@@ -131,6 +131,10 @@ impl Parser {
                 header.path = records.path.unwrap_or(header.path);
                 header.link = records.link.unwrap_or(header.link);
                 header.size_bytes = records.size_bytes.unwrap_or(header.size_bytes);
+                // Older than the flag for directories. The whole path counts: the header holds its first 100 bytes, which may end anywhere.
+                if header.flag == Flag::File && header.path.ends_with(b"/") {
+                    header.flag = Flag::Directory;
+                }
                 if header.flag != Flag::File && header.size_bytes > 0 {
                     return Err(Error::Archive("a directory or link has content"));
                 }

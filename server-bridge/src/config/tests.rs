@@ -40,6 +40,9 @@ fn wrong_values_are_named_with_what_would_be_right() {
         ("local", "admins,bob", "off, admins, or users' names"),
         ("local", "BAD!!", "off, admins, or users' names"),
         ("require", "landlok", "use confined, or layers"),
+        ("handed_max_mib", "4 GiB", "a number of MiB"),
+        ("handed_max_mib", "0", "a number of MiB"),
+        ("handed_max_mib", "99999999999999999", "a number of MiB"),
     ] {
         let settings = settings("", &format!("{{\"{key}\":\"{value}\"}}"), &[]);
         let error = config(ServeArgs::default(), &settings).unwrap_err().to_string();

@@ -39,9 +39,16 @@ pub(super) fn chats(hub: Arc<Hub>) -> Subscriber {
 }
 
 /// Groups whose changes are passed to the listeners of their people.
-pub(super) fn groups(chats: &ChatService, store: &Store, router: &SandboxRouter, hub: &Arc<Hub>) -> Groups {
+pub(super) fn groups(
+    chats: &ChatService,
+    store: &Store,
+    router: &SandboxRouter,
+    hub: &Arc<Hub>,
+    handed_max_bytes: Option<u64>,
+) -> Groups {
     let hub = Arc::clone(hub);
-    let groups = Groups::new(chats, store, router, move |user, id| hub.publish(user, &Event::Group { id }));
+    let tell = move |user, id| hub.publish(user, &Event::Group { id });
+    let groups = Groups::new(chats, store, router, handed_max_bytes, tell);
     chats.hooks().put(groups.clone());
     groups
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::words::{ChainState, GateKind, GateReply, StepState};
+use crate::words::{ChainState, GateKind, GateReply, HandOverState, StepState};
 
 /// A step of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -21,6 +21,10 @@ pub struct ChainStep {
     /// How long one attempt may take, in seconds, from 10 to 86,400; 1,800 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_seconds: Option<u64>,
+    /// The files that go to the agent of the next step, as paths in the workspace of this step's agent: a file, a directory with all it
+    /// holds, or a pattern with `*`, `?` and `**`. At most 20. Without one of them the attempt fails.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
 }
 
 /// What a run may use before a person is asked. Without a price for a model, only tokens and time count.
@@ -143,6 +147,10 @@ pub struct ChainStepView {
     #[serde(default)]
     #[schema(required)]
     pub error: String,
+    /// The files of the step before that its newest attempt gets; null if there are none, and if they are on its agent's machine already.
+    #[serde(default)]
+    #[schema(required)]
+    pub received: Option<HandOver>,
     /// The tokens of all its attempts.
     pub tokens: i64,
     /// Their cost, in millionths of a US dollar.
@@ -152,6 +160,37 @@ pub struct ChainStepView {
     #[schema(required)]
     pub begun_at: Option<i64>,
     /// When its newest attempt ended, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub ended_at: Option<i64>,
+}
+
+/// Files on their way from the agent of one step to the agent of the next one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HandOver {
+    /// How far it is.
+    pub state: HandOverState,
+    /// The step that made the files, counted from 0.
+    pub from_step: usize,
+    /// The machine that they come from.
+    pub from_runner: String,
+    /// The machine that they go to.
+    pub to_runner: String,
+    /// The directory that holds them, in the workspace of the agent that gets them; empty until they have arrived.
+    pub directory: String,
+    /// The number of files.
+    pub files: i64,
+    /// Their content, in bytes.
+    pub size: i64,
+    /// The SHA-256 of their listing, in hexadecimal digits: the same for what was read on one machine and what was written on the other.
+    #[serde(default)]
+    #[schema(required)]
+    pub sha256: Option<String>,
+    /// Why it failed; may be empty.
+    pub error: String,
+    /// When it began, in Unix milliseconds.
+    pub begun_at: i64,
+    /// When it ended, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
     pub ended_at: Option<i64>,

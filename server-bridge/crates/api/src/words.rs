@@ -111,7 +111,7 @@ mod memory;
 pub use automation::{
     AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
 };
-pub use chain::{ChainState, GateKind, GateReply, StepState};
+pub use chain::{ChainState, GateKind, GateReply, HandOverState, StepState};
 pub use channel::ChannelState;
 pub use extension::{
     CollectionSync, DocumentState, ExtensionLayer, HookDecision, HookState, HttpToolState, McpServerState,

@@ -5,7 +5,7 @@ use api::chain::{ChainBudget, ChainDraft, ChainStep};
 use crate::Refused;
 use crate::limits::{
     BUDGET_MAX_SECONDS, HANDLE_MAX_CHARS, INSTRUCTION_MAX_BYTES, LIMIT_MAX_SECONDS, LIMIT_MIN_SECONDS,
-    RETRIES_MAX, STEPS_MAX,
+    OUTPUT_MAX_BYTES, OUTPUTS_MAX, RETRIES_MAX, STEPS_MAX,
 };
 
 /// Checks a definition. That its agents are members of the group is for the caller to check.
@@ -21,6 +21,13 @@ pub fn check(chain: &ChainDraft) -> Result<(), Refused> {
     }
     for (number, step) in (1..).zip(&chain.steps) {
         check_step(step).map_err(|Refused(why)| Refused(format!("step {number}: {why}")))?;
+    }
+    if let Some(last) = chain.steps.last().filter(|last| !last.outputs.is_empty()) {
+        let number = chain.steps.len();
+        return refused(format!(
+            "step {number}: no step follows that gets `{}`; take its outputs away, or add a step",
+            last.outputs.join(", ")
+        ));
     }
     chain.budget.as_ref().map_or(Ok(()), check_budget)
 }
@@ -45,7 +52,33 @@ fn check_step(step: &ChainStep) -> Result<(), Refused> {
     if step.limit_seconds.is_some_and(|limit| !(LIMIT_MIN_SECONDS..=LIMIT_MAX_SECONDS).contains(&limit)) {
         return refused("an attempt may take from 10s to 24h");
     }
-    Ok(())
+    if step.outputs.len() > OUTPUTS_MAX {
+        return refused(format!(
+            "at most {OUTPUTS_MAX} outputs are possible; name a directory that holds them"
+        ));
+    }
+    step.outputs.iter().find(|path| !is_output(path)).map_or(Ok(()), |path| {
+        refused(format!(
+            "`{path}` cannot be an output: name a path in the workspace, such as data.csv, report/ or logs/*.txt"
+        ))
+    })
+}
+
+/// True for a path that stays in the workspace by its words alone, or a pattern of such paths; the runner refuses what leaves it by a
+/// link. The characters that a list of outputs and a pattern use otherwise are refused, so that each text means one path.
+pub fn is_output(path: &str) -> bool {
+    let is_odd =
+        |character: char| character.is_control() || matches!(character, ',' | '[' | ']' | '{' | '}' | '\\');
+    path.trim() == path
+        && path.len() <= OUTPUT_MAX_BYTES
+        && !path.starts_with('~')
+        && !path.chars().any(is_odd)
+        && path.strip_suffix('/').unwrap_or(path).split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+/// True for a pattern, which names whatever matches it; else the output is one file or directory.
+pub fn is_pattern(output: &str) -> bool {
+    output.contains(['*', '?'])
 }
 
 /// True for a handle: 1 to 32 letters, digits, `-` and `_`, the first of them a letter or a digit.

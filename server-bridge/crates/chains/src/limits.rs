@@ -27,6 +27,12 @@ pub const LIMIT_SECONDS: u64 = 30 * 60;
 /// The longest time that a budget may name, in seconds: 30 days.
 pub const BUDGET_MAX_SECONDS: u64 = 30 * 24 * 3600;
 
+/// The most outputs of a step.
+pub const OUTPUTS_MAX: usize = 20;
+
+/// The most bytes of an output's path or pattern.
+pub const OUTPUT_MAX_BYTES: usize = 1024;
+
 /// The most bytes of a chain as text.
 pub const TEXT_MAX_BYTES: usize = 256 * 1024;
 

@@ -19,13 +19,20 @@ pub struct Parts<'a> {
     pub before: &'a [String],
     /// What a person wants changed, with the earlier attempt's output.
     pub redo: Option<(&'a str, &'a str)>,
+    /// Why the last attempt failed.
+    pub failed: Option<&'a str>,
 }
 
 /// The text for the agent. What others wrote stands between tags that it cannot close, and counts as information.
 pub fn write(parts: &Parts<'_>) -> String {
-    let Parts { steps, step, request, before, redo } = *parts;
+    let Parts { steps, step, request, before, redo, failed } = *parts;
+    let outputs = steps.get(step).map_or(&[][..], |step| &step.outputs);
+    let goes = match outputs {
+        [] => "Only your answer goes to the next step, so it has to hold",
+        _ => "Only your answer and the outputs below go to the next step, so they have to hold",
+    };
     let mut text = format!(
-        "You do step {} of {} of a chain. Only your answer goes to the next step, so it has to hold all that the next step needs.\n",
+        "You do step {} of {} of a chain. {goes} all that the next step needs.\n",
         step + 1,
         steps.len()
     );
@@ -41,9 +48,70 @@ pub fn write(parts: &Parts<'_>) -> String {
         quote(&mut text, "change", "", if wish.trim().is_empty() { "Do it again." } else { wish });
         text.push_str("A person looked at your last attempt and wants this change.\n");
     }
+    if let Some(why) = failed {
+        quote(&mut text, "failed", "", why);
+        text.push_str("Your last attempt failed for this reason.\n");
+    }
+    if !outputs.is_empty() {
+        quote(&mut text, "outputs", "", &list("", outputs));
+        text.push_str("These files have to be in your workspace when you end: they go to the next step.\n");
+    }
     let instruction = steps.get(step).map_or("", |step| step.instruction.trim());
     let _ = write!(text, "\nYour step:\n{instruction}\n");
     text
+}
+
+/// Files of the step before that are in the workspace of a step's agent.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// The step that made them, counted from 0.
+    pub step: usize,
+    /// The handle of the agent that made them.
+    pub agent: &'a str,
+    /// The outputs that the step names.
+    pub outputs: &'a [String],
+    /// Where they are; `None` if the agent that made them works in the same workspace, and they are where it left them.
+    pub arrived: Option<Arrived<'a>>,
+}
+
+/// Files that came from another machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived<'a> {
+    /// The directory that holds them, relative to the workspace.
+    pub directory: &'a str,
+    /// The number of files.
+    pub files: i64,
+    /// Their content, in bytes.
+    pub size_bytes: i64,
+}
+
+/// The part of the text that says which files a step's agent got, and where they are.
+pub fn files(files: &Files<'_>) -> String {
+    let Files { step, agent, outputs, arrived } = *files;
+    let attributes = format!(" step=\"{}\" agent=\"@{agent}\"", step + 1);
+    let mut text = String::new();
+    match arrived {
+        Some(Arrived { directory, files, size_bytes }) => {
+            quote(&mut text, "files", &attributes, &list(&format!("{directory}/"), outputs));
+            let _ = writeln!(
+                text,
+                "These files came from the step before (files: {files}, bytes: {size_bytes}). They are in your workspace, in {directory}/."
+            );
+        }
+        None => {
+            quote(&mut text, "files", &attributes, &list("", outputs));
+            text.push_str("The step before made these files. They are in your workspace.\n");
+        }
+    }
+    text
+}
+
+/// A line for each path.
+fn list(before: &str, paths: &[String]) -> String {
+    paths.iter().fold(String::new(), |mut list, path| {
+        let _ = writeln!(list, "- {before}{path}");
+        list
+    })
 }
 
 /// The outputs, each cut to its share; if all of them are too much, the oldest ones are cut further.

@@ -1,7 +1,7 @@
 //! A chain as text: a numbered list, with options in square brackets at the end of a step.
 //!
 //! ```text
-//!   1. @writer: Write a story about the request.
+//!   1. @writer: Write a story about the request. [outputs story.md, notes/]
 //!   2. @editor: Shorten it to 500 words.
 //!      Keep the ending. [gate] [retries 2] [limit 10m]
 //!   3. @writer: Work in what the editor says.
@@ -73,6 +73,9 @@ pub fn write(chain: &ChainDraft) -> String {
         if let Some(limit) = step.limit_seconds {
             let _ = write!(text, " [limit {}]", span(limit));
         }
+        if !step.outputs.is_empty() {
+            let _ = write!(text, " [outputs {}]", step.outputs.join(", "));
+        }
         text.push('\n');
     }
     if let Some(ChainBudget { tokens, cost_micro_usd, seconds }) = chain.budget {
@@ -120,6 +123,13 @@ fn take_options(step: &mut ChainStep) -> Result<(), String> {
                 step.retries =
                     value.parse().map_err(|_| format!("`[{option}]` needs a number, such as [retries 2]"))?;
             }
+            "outputs" => {
+                let mut outputs: Vec<_> =
+                    value.split([',', '，']).map(|path| path.trim().to_owned()).collect();
+                // Options are read from the end.
+                outputs.append(&mut step.outputs);
+                step.outputs = outputs;
+            }
             _ => {
                 let limit = seconds(value)
                     .ok_or_else(|| format!("`[{option}]` needs a time, such as [limit 10m]"))?;
@@ -137,7 +147,7 @@ fn take_option(text: &str) -> Option<(&str, &str)> {
     let (rest, option) = text.strip_suffix(']')?.rsplit_once('[')?;
     let option = option.trim();
     let word = option.split_whitespace().next().unwrap_or("");
-    let is_one = option.is_empty() || option == "gate" || matches!(word, "retries" | "limit");
+    let is_one = option.is_empty() || option == "gate" || matches!(word, "retries" | "limit" | "outputs");
     is_one.then_some((rest.trim_end(), option))
 }
 

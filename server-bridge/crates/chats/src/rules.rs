@@ -1,13 +1,16 @@
 //! A user's permission rules: listing, adding, removing and trying them.
 
+use agent::approval::Ruling;
+use agent::tool::Subject;
 use api::rules::{NewRule, RuleMatchView, RulePartView, RuleTrial, RuleTrialView, RuleView};
 use api::words;
 use rules::{Effect, Origin, Part, Rule, RuleRef};
-use store::{ChatId, PermissionRule, RuleEffect, User};
+use store::{ChatId, PermissionRule, RuleEffect, TurnId, User};
 
 use crate::house::ChatService;
 use crate::limits::RULE_TRIAL_BYTES;
 use crate::rule_book::{Entry, WorkspaceRules, effect_of, of_workspace, unusable};
+use crate::stored::Stored;
 use crate::{Error, Result};
 
 impl ChatService {
@@ -150,6 +153,27 @@ impl ChatService {
 }
 
 impl ChatService {
+    /// For each of these files of the workspace of a user's chat, true if the rules keep the chat's model from reading it. Nobody is asked,
+    /// so a rule that asks keeps it from that as well.
+    ///
+    /// # Errors
+    /// [`agent::PortError`] if the machine or the database cannot be reached.
+    pub async fn unreadable(
+        &self,
+        user: &User,
+        chat: &ChatId,
+        paths: &[String],
+    ) -> agent::PortResult<Vec<bool>> {
+        const TOOL: &str = "Read";
+        const WORKSPACE: &str = ".";
+        // Rules belong to a chat; no turn is at work.
+        let permissions = Stored::top(&self.0, user, chat, TurnId(0)).ports().permissions;
+        match permissions.ruling(TOOL, Subject::Reads(WORKSPACE), false).await? {
+            Ruling::Silent | Ruling::Allow => permissions.hidden(TOOL, WORKSPACE, paths).await,
+            Ruling::Ask(_) | Ruling::Deny(_) => Ok(vec![true; paths.len()]),
+        }
+    }
+
     /// The rules of the workspace of a chat, or of the user's active place; none if its machine cannot be reached.
     async fn workspace_rules(&self, user: &User, chat: Option<&ChatId>) -> Result<WorkspaceRules> {
         let place = match chat {

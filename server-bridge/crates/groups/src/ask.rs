@@ -8,7 +8,9 @@ use crate::limits::DIGEST_MAX_BYTES;
 
 /// The text: what was said in the log since the agent last spoke, with each author, and what it is asked. What others wrote stands between
 /// tags that it cannot close, and counts as information.
-pub(crate) fn text(call: &GroupCall, title: &str, since: &[GroupEntry]) -> String {
+///
+/// `files` says which files came from the step before; empty if there are none.
+pub(crate) fn text(call: &GroupCall, title: &str, since: &[GroupEntry], files: &str) -> String {
     let mut text = format!("In the group \"{}\", {} asks you.\n", one_line(title), call.asked_by);
     let log = digest(since);
     if !log.is_empty() {
@@ -18,7 +20,7 @@ pub(crate) fn text(call: &GroupCall, title: &str, since: &[GroupEntry]) -> Strin
         );
     }
     if call.run_id.is_some() {
-        let _ = write!(text, "\n{}", call.request);
+        let _ = write!(text, "{files}\n{}", call.request);
     } else {
         let _ = write!(text, "\n{} asks:\n{}", call.asked_by, call.request);
     }

@@ -1,7 +1,7 @@
 //! One call, from asking to the answer.
 //!
 //! ```text
-//!   may they still ask? ─▶ can the machine be used? ─▶ text and chat on record ─▶ posted under the call's own send id ─▶ its turn ends
+//!   may they still ask? ─▶ can the machine be used? ─▶ are the files there? ─▶ text and chat on record ─▶ posted under the call's own send id ─▶ its turn ends
 //! ```
 //! Each step is on record before the next one begins, and repeating a step changes nothing.
 
@@ -13,6 +13,8 @@ use store::{Access, CallEnd, CallState, ChatId, GroupAgent, GroupCall, MessageRo
 
 use crate::ask;
 use crate::error::{Error, Result};
+use crate::files;
+use crate::handing::Checked;
 use crate::house::Inner;
 use crate::limits::DIGEST_ENTRIES;
 
@@ -45,11 +47,12 @@ impl Inner {
         }
         match call.state {
             CallState::Queued | CallState::Waiting => match self.ready(call).await? {
-                Ready::Go(agent, approval) => self.begin(call, &agent, &approval).await,
-                Ready::Wait(why) => {
-                    let is_new = self.store.wait_call(call, &why).await?;
-                    Ok(if is_new { Progress::Changed } else { Progress::None })
-                }
+                Ready::Go(agent, approval) => match self.files_for(call, &agent).await? {
+                    files::Ready::Go(files) => self.begin(call, &agent, &approval, &files).await,
+                    files::Ready::Wait(why) => self.wait(call, &why).await,
+                    files::Ready::Never(why) => self.fail(call, &why).await,
+                },
+                Ready::Wait(why) => self.wait(call, &why).await,
                 Ready::Never(why) => self.fail(call, &why).await,
             },
             CallState::Running => self.follow(call).await,
@@ -95,7 +98,18 @@ impl Inner {
         })
     }
 
-    async fn begin(&self, call: &GroupCall, agent: &GroupAgent, approval: &str) -> Result<Progress> {
+    async fn wait(&self, call: &GroupCall, why: &str) -> Result<Progress> {
+        let is_new = self.store.wait_call(call, why).await?;
+        Ok(if is_new { Progress::Changed } else { Progress::None })
+    }
+
+    async fn begin(
+        &self,
+        call: &GroupCall,
+        agent: &GroupAgent,
+        approval: &str,
+        files: &str,
+    ) -> Result<Progress> {
         let Some(user) = call.user else { return Ok(Progress::None) };
         let group = self.store.group(user, call.group_id).await?;
         let mut since = self.store.entries_before(call.group_id, i64::MAX, DIGEST_ENTRIES).await?;
@@ -106,7 +120,7 @@ impl Inner {
                 && !(entry.kind == store::EntryKind::Agent && entry.author == agent.handle)
         });
         since.reverse();
-        let text = ask::text(call, &group.title, &since);
+        let text = ask::text(call, &group.title, &since, files);
         let title = format!("@{} · {}", agent.handle, group.title);
         let chat = self.store.agent_chat(agent, &title, approval).await?;
         self.store.begin_group_call(call, &text, &chat, seen).await?;
@@ -172,6 +186,15 @@ impl Inner {
                 self.fail(call, &format!("it took longer than its limit of {seconds} s")).await
             }
             Some(TurnStatus::Done) => {
+                match self.check_outputs(call).await? {
+                    Checked::There => {}
+                    Checked::Running => return Ok(Progress::None),
+                    Checked::Later(why) => {
+                        let is_new = self.store.note_call(call, &why).await?;
+                        return Ok(if is_new { Progress::Changed } else { Progress::None });
+                    }
+                    Checked::Never(why) => return self.fail(call, &why).await,
+                }
                 let output = self.answer(call).await?;
                 let output = if output.is_empty() { "The answer is empty." } else { &output };
                 self.end(call, CallEnd { output, ..end(CallState::Done, "") }).await
@@ -247,6 +270,7 @@ impl Inner {
     }
 
     async fn end(&self, call: &GroupCall, end: CallEnd<'_>) -> Result<Progress> {
+        self.carrier.forget(call.id);
         // Read again for what the turn used.
         let call = self.store.group_call(call.id).await?;
         let is_ended = self.store.end_call(&call, end).await?;

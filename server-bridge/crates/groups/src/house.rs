@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::{Error, Result};
+use crate::handing::Carrier;
 use crate::rights::{Action, check};
 
 /// Tells a user's clients that something in a group changed.
@@ -21,7 +22,9 @@ pub(crate) struct Inner {
     pub(crate) router: SandboxRouter,
     pub(crate) tell: Tell,
     /// Wakes the worker.
-    pub(crate) wake: Notify,
+    pub(crate) wake: Arc<Notify>,
+    /// Hands files over.
+    pub(crate) carrier: Carrier,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
     pub(crate) stop: CancellationToken,

@@ -3,7 +3,7 @@
 use api::chain::ChainDraft;
 use api::words::{GateKind, GateReply};
 use chains::{Call, CallState, Gate, Run, Spent};
-use store::{ChainRun, GateRow, GroupCall};
+use store::{ChainRun, GateRow, GroupCall, HandOver};
 
 use crate::error::{Error, Result};
 use crate::house::Inner;
@@ -13,6 +13,7 @@ pub(crate) struct Known {
     pub(crate) draft: ChainDraft,
     pub(crate) calls: Vec<GroupCall>,
     pub(crate) gates: Vec<GateRow>,
+    pub(crate) handovers: Vec<HandOver>,
     of_calls: Vec<Call>,
     of_gates: Vec<Gate>,
     now_ms: i64,
@@ -21,9 +22,10 @@ pub(crate) struct Known {
 impl Known {
     pub(crate) async fn read(inner: &Inner, run: &ChainRun) -> Result<Self> {
         let (calls, gates) = (inner.store.calls_of_run(run.id).await?, inner.store.gates(run.id).await?);
+        let handovers = inner.store.handovers(run.id).await?;
         let draft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
         let (of_calls, of_gates) = (calls.iter().map(of_call).collect(), gates.iter().map(of_gate).collect());
-        Ok(Self { draft, calls, gates, of_calls, of_gates, now_ms: inner.store.now_ms() })
+        Ok(Self { draft, calls, gates, handovers, of_calls, of_gates, now_ms: inner.store.now_ms() })
     }
 
     /// The same for crate `chains`.
@@ -39,10 +41,23 @@ impl Known {
         }
     }
 
+    /// Why the attempt before this one failed, if it did.
+    pub(crate) fn failure_before(&self, step: usize, attempt: u32) -> Option<&str> {
+        let before = i64::from(attempt) - 1;
+        let is_it = |call: &&GroupCall| is_of(call, step) && call.attempt == Some(before);
+        let failed = self.calls.iter().find(is_it).filter(|call| call.state == store::CallState::Failed);
+        failed.map(|call| call.reason.as_str())
+    }
+
     /// The tokens that its steps used, and their cost.
     pub(crate) fn spent(&self) -> (i64, i64) {
         self.calls.iter().map(spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
+}
+
+/// True for a call of this step, counted from 0.
+pub(crate) fn is_of(call: &GroupCall, step: usize) -> bool {
+    call.step.and_then(|of| usize::try_from(of).ok()) == Some(step)
 }
 
 fn of_call(call: &GroupCall) -> Call {

@@ -21,6 +21,8 @@
 //! | `calls` | one call, from asking to the answer |
 //! | `ask` | the text that an agent is asked with |
 //! | `runs` | chains and their runs |
+//! | `files` | the files of a call: what it gets from the step before, and what it has to give |
+//! | `handing` | files that go from one machine to another |
 //! | `known` | what is on record of a run |
 //! | `persona` | the part of the prompt that tells an agent who it is |
 //! | `views` | groups as clients see them |
@@ -31,6 +33,8 @@
 mod ask;
 mod calls;
 mod error;
+mod files;
+mod handing;
 mod house;
 mod known;
 pub mod limits;

@@ -22,3 +22,27 @@ pub const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
 /// The pause after an error of the database.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The directory of a workspace that holds what was handed over, as `handed/RUN/STEP`.
+pub const HANDED_DIRECTORY: &str = "handed";
+
+/// The most files, directories and links that go from one step to the next: as many as a runner finds in one search.
+pub const HANDED_ENTRIES_MAX: usize = 10_000;
+
+/// The most content that goes from one step to the next, in bytes: 4 GiB, as much as the documents of a user may have.
+pub const HANDED_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
+/// The hand-overs of a group that are at work at the same time; others wait.
+pub const HANDED_AT_ONCE: usize = 4;
+
+/// How often files are read that something writes to meanwhile.
+pub const HANDED_READS_MAX: u32 = 3;
+
+/// The names that are tried for a directory that is handed over, if others hold something else.
+pub const HANDED_NAMES_MAX: u32 = 100;
+
+/// The longest wait for the next piece of a file. The machine is tried again after it.
+pub const HANDED_STALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The longest wait until files are on disk, or removed from it.
+pub const HANDED_FINISH_TIMEOUT: Duration = Duration::from_secs(600);

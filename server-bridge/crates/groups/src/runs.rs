@@ -218,8 +218,9 @@ impl Inner {
                     Err(error) => return Err(error),
                 };
                 let redo = redo.as_ref().map(|(wish, attempt)| (wish.as_str(), attempt.as_str()));
-                let parts =
-                    Parts { steps: &known.draft.steps, step, request: &run.request, before: &before, redo };
+                let failed = known.failure_before(step, attempt);
+                let steps = &known.draft.steps;
+                let parts = Parts { steps, step, request: &run.request, before: &before, redo, failed };
                 let seconds = definition.limit_seconds.unwrap_or(LIMIT_SECONDS);
                 let call = NewCall {
                     group: run.group_id,

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::{Error, Result};
+use crate::handing::Carrier;
 use crate::house::Inner;
 use crate::mentions::unfit;
 use crate::persona::Persona;
@@ -26,23 +27,26 @@ use crate::rights::{Action, check};
 pub struct Groups(pub(crate) Arc<Inner>);
 
 impl Groups {
-    /// Groups whose agents work in these chats. `tell` tells a user's clients that something in a group changed. Nothing is worked on
+    /// Groups whose agents work in these chats. A chain hands at most `handed_max_bytes` from one step to the next, 4 GiB if not given. `tell` tells a user's clients that something in a group changed. Nothing is worked on
     /// before [`Groups::start`].
     pub fn new(
         chats: &ChatService,
         store: &Store,
         router: &SandboxRouter,
+        handed_max_bytes: Option<u64>,
         tell: impl Fn(UserId, i64) + Send + Sync + 'static,
     ) -> Self {
         chats.prompt().put(Persona(store.clone()));
+        let (wake, tasks, stop) = (Arc::new(Notify::new()), TaskTracker::new(), CancellationToken::new());
         Self(Arc::new(Inner {
             store: store.clone(),
             chats: chats.clone(),
             router: router.clone(),
             tell: Arc::new(tell),
-            wake: Notify::new(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            carrier: Carrier::new(store, chats, router, handed_max_bytes, &wake, &tasks, &stop),
+            wake,
+            tasks,
+            stop,
         }))
     }
 
@@ -106,6 +110,7 @@ impl Groups {
         for call in self.0.store.group_calls(group, 0).await? {
             self.0.store.unwant_call(group, call.id).await?;
             self.0.cancel_turn(&call).await?;
+            self.0.carrier.forget(call.id);
         }
         self.0.store.delete_group(group).await?;
         self.0.audit(user, "group.delete", &group.to_string()).await;

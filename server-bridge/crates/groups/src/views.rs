@@ -1,14 +1,16 @@
 //! Groups as clients see them.
 
-use api::chain::{ChainDraft, ChainRunView, ChainStepView, ChainView, GateView};
+use api::chain::{ChainDraft, ChainRunView, ChainStepView, ChainView, GateView, HandOver};
 use api::group::{GroupAgent, GroupCall, GroupEntry, GroupGrant, GroupPerson, GroupView};
-use api::words::{Approval, CallState, ChainState, EntryAuthor, GateKind, GrantMode, GroupAccess, StepState};
+use api::words::{
+    Approval, CallState, ChainState, EntryAuthor, GateKind, GrantMode, GroupAccess, HandOverState, StepState,
+};
 use store::{ChainRun, GateRow, Group, GroupChain, User};
 
 use crate::calls::chat_of;
 use crate::error::Result;
 use crate::house::Inner;
-use crate::known::{Known, spent};
+use crate::known::{Known, is_of, spent};
 
 impl Inner {
     /// A group, as one of its people sees it.
@@ -111,6 +113,23 @@ pub(crate) fn gate(gate: &GateRow) -> GateView {
     }
 }
 
+/// Files on their way from one agent to the next.
+fn handover(row: &store::HandOver) -> HandOver {
+    HandOver {
+        state: HandOverState::from(row.state.as_str()),
+        from_step: usize::try_from(row.from_step).unwrap_or(0),
+        from_runner: row.from_runner.clone(),
+        to_runner: row.to_runner.clone(),
+        directory: row.directory.clone(),
+        files: row.files,
+        size: row.size_bytes,
+        sha256: row.sha256.clone(),
+        error: row.error.clone(),
+        begun_at: row.created_at_ms,
+        ended_at: row.ended_at_ms,
+    }
+}
+
 /// A run of a chain, with its steps.
 pub(crate) fn run(run: &ChainRun, known: &Known) -> ChainRunView {
     let has_ended = run.ended_at_ms.is_some();
@@ -123,10 +142,7 @@ pub(crate) fn run(run: &ChainRun, known: &Known) -> ChainRunView {
         .iter()
         .enumerate()
         .map(|(index, step)| {
-            let of_step = |call: &&store::GroupCall| {
-                call.step.and_then(|step| usize::try_from(step).ok()) == Some(index)
-            };
-            let calls: Vec<_> = known.calls.iter().filter(of_step).collect();
+            let calls: Vec<_> = known.calls.iter().filter(|call| is_of(call, index)).collect();
             let newest = calls.last();
             let output = outputs.get(index).cloned();
             let asks = open.is_some_and(|gate| usize::try_from(gate.step).ok() == Some(index));
@@ -156,6 +172,9 @@ pub(crate) fn run(run: &ChainRun, known: &Known) -> ChainRunView {
                 call_id: newest.map(|call| call.id),
                 output: output.unwrap_or_else(|| newest.map(|call| call.output.clone()).unwrap_or_default()),
                 error: newest.map(|call| call.reason.clone()).unwrap_or_default(),
+                received: newest
+                    .and_then(|call| known.handovers.iter().find(|row| row.call_id == call.id))
+                    .map(handover),
                 tokens: sums.0,
                 cost_micro_usd: sums.1,
                 begun_at: calls.first().map(|call| call.created_at_ms),

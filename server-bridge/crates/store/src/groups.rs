@@ -7,11 +7,13 @@
 //! | `entries` | the log, and the calls that an entry makes |
 //! | `calls` | calls of agents, from asking to the answer |
 //! | `chains` | chains, their runs and gates |
+//! | `handovers` | files on their way from one agent of a run to the next |
 
 mod calls;
 mod chains;
 mod entries;
 mod grants;
+mod handovers;
 mod members;
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ pub use calls::{CallEnd, CallState, GroupCall, NewCall};
 pub use chains::{ChainRun, GateRow, GroupChain, NewGate, NewRunOfChain, RunEnd};
 pub use entries::{EntryKind, GroupEntry, NewEntry};
 pub use grants::{GrantMode, GroupGrant};
+pub use handovers::{HandOver, HandedOver, NewHandOver};
 pub use members::{Access, AgentDraft, GroupAgent, GroupPerson};
 
 /// A group, as one of its people sees it.

@@ -154,8 +154,8 @@ pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
 pub use execs::{Exec, ExecKind, ExecOutcome, ExecRequest, ExecStart, ExecStatus};
 pub use groups::{
     Access, AgentDraft, CallEnd, CallState, ChainRun, EntryKind, GateRow, GrantMode, Group, GroupAgent,
-    GroupCall, GroupChain, GroupEntry, GroupGrant, GroupPerson, NewCall, NewEntry, NewGate, NewRunOfChain,
-    RunEnd,
+    GroupCall, GroupChain, GroupEntry, GroupGrant, GroupPerson, HandOver, HandedOver, NewCall, NewEntry,
+    NewGate, NewHandOver, NewRunOfChain, RunEnd,
 };
 pub use hold::{Hold, HoldNews};
 pub use http_tools::HttpTool;

@@ -37,6 +37,20 @@ words! {
 }
 
 words! {
+    /// How far files are on their way from one machine to another.
+    HandOverState {
+        /// They are on their way, or wait for a machine.
+        Running = "running",
+        /// They have arrived.
+        Done = "done",
+        /// They could not be passed on.
+        Failed = "failed",
+        /// The step that was to get them was stopped.
+        Stopped = "stopped",
+    }
+}
+
+words! {
     /// Why a gate asks.
     GateKind {
         /// A step is done, and a person decides on its output.

@@ -3,12 +3,14 @@ use proptest::prelude::*;
 
 use super::step;
 use crate::check;
-use crate::limits::{HANDLE_MAX_CHARS, INSTRUCTION_MAX_BYTES, RETRIES_MAX, STEPS_MAX, TEXT_MAX_BYTES};
+use crate::limits::{
+    HANDLE_MAX_CHARS, INSTRUCTION_MAX_BYTES, OUTPUTS_MAX, RETRIES_MAX, STEPS_MAX, TEXT_MAX_BYTES,
+};
 use crate::text::{read, write};
 
 const EXAMPLE: &str = "\
 # A story in two languages
-1. @writer: Write a story about the request.
+1. @writer: Write a story about the request. [outputs story.md, my notes/, logs/**/*.txt]
 2. @editor: Shorten it to 500 words.
    Keep the ending. [gate] [retries 2] [limit 10m]
 
@@ -19,7 +21,11 @@ Budget: 200000 tokens, $2.50, 1h
 fn example() -> ChainDraft {
     ChainDraft {
         steps: vec![
-            ChainStep { instruction: "Write a story about the request.".to_owned(), ..step("writer") },
+            ChainStep {
+                instruction: "Write a story about the request.".to_owned(),
+                outputs: ["story.md", "my notes/", "logs/**/*.txt"].map(str::to_owned).to_vec(),
+                ..step("writer")
+            },
             ChainStep {
                 instruction: "Shorten it to 500 words.\nKeep the ending.".to_owned(),
                 gate: true,
@@ -54,9 +60,16 @@ fn a_list_is_a_chain_and_a_chain_is_a_list() {
 
 #[test]
 fn a_bracket_of_the_instruction_stays_one() {
-    for instruction in
-        ["Explain [gate]", "Explain [limit 3m] [retries 1]", "a []", "a [] [gate]", "see [1]", "]", "a[]]"]
-    {
+    for instruction in [
+        "Explain [gate]",
+        "Explain [outputs a, b]",
+        "Explain [limit 3m] [retries 1]",
+        "a []",
+        "a [] [gate]",
+        "see [1]",
+        "]",
+        "a[]]",
+    ] {
         let chain = ChainDraft {
             steps: vec![ChainStep { instruction: instruction.to_owned(), ..step("a") }],
             budget: None,
@@ -103,6 +116,41 @@ fn a_definition_out_of_bounds_is_refused_with_its_step() {
     );
     assert!(told(ChainStep { retries: RETRIES_MAX + 1, ..good() }).contains("retries"));
     assert!(told(ChainStep { limit_seconds: Some(9), ..good() }).contains("from 10s to 24h"));
+    let of = |outputs: Vec<String>| ChainStep { outputs, ..good() };
+    let last = told(of(vec!["a".to_owned(), "b/".to_owned()]));
+    assert!(last.starts_with("step 2: no step follows that gets `a, b/`"), "{last}");
+    let told_of = |outputs: Vec<String>| {
+        let steps = vec![of(outputs), good()];
+        check(&ChainDraft { steps, budget: None }).map_err(|refused| refused.to_string())
+    };
+    assert!(told_of(vec!["x".to_owned(); OUTPUTS_MAX + 1]).unwrap_err().contains("at most 20 outputs"));
+    for path in [
+        "",
+        " ",
+        "/",
+        "/etc/passwd",
+        "~/x",
+        "..",
+        "a/../../b",
+        "../a",
+        "a//b",
+        "./a",
+        "a/.",
+        ".",
+        "a,b",
+        "a\nb",
+        "a\0",
+        " a",
+        "a\\..\\b",
+        "a]",
+        "{a}",
+        "a/b//",
+    ] {
+        assert!(told_of(vec![path.to_owned()]).unwrap_err().contains("cannot be an output"), "{path:?}");
+    }
+    for path in ["a", "a/", "a/b.c", "*", "**/*.md", "...", ".hidden/", "文件.txt", "a b", "out?"] {
+        assert_eq!(told_of(vec![path.to_owned()]), Ok(()), "{path:?}");
+    }
     let steps = vec![good(); STEPS_MAX + 1];
     assert!(check(&ChainDraft { steps, budget: None }).unwrap_err().to_string().contains("at most 50 steps"));
     assert!(check(&ChainDraft::default()).unwrap_err().to_string().contains("at least one step"));
@@ -117,13 +165,16 @@ fn a_definition_out_of_bounds_is_refused_with_its_step() {
 
 fn any_step() -> impl Strategy<Value = ChainStep> {
     let words = "[a-z\\[\\]@:.0-9 中\n-]{0,40}[a-z\\]]";
-    ("[a-z小][a-z0-9_-]{0,8}", words, any::<bool>(), 0..=RETRIES_MAX, proptest::option::of(10_u64..86_400))
-        .prop_map(|(agent, instruction, gate, retries, limit_seconds)| {
+    let limit = proptest::option::of(10_u64..86_400);
+    let outputs = proptest::collection::vec("[a-z*?.]{1,6}(/[a-z 中]{1,6}[a-z])?/?", 0..3);
+    ("[a-z小][a-z0-9_-]{0,8}", words, any::<bool>(), 0..=RETRIES_MAX, limit, outputs).prop_map(
+        |(agent, instruction, gate, retries, limit_seconds, outputs)| {
             // Each line is trimmed, as the text form trims it.
             let lines: Vec<_> = instruction.lines().map(str::trim).collect();
             let instruction = lines.join("\n").trim().to_owned();
-            ChainStep { agent, instruction, gate, retries, limit_seconds }
-        })
+            ChainStep { agent, instruction, gate, retries, limit_seconds, outputs }
+        },
+    )
 }
 
 proptest! {

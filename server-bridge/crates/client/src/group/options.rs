@@ -33,7 +33,7 @@ pub(crate) enum Chain {
         /// The group's number
         group: i64,
     },
-    /// Add a chain, or change the one with this name, from a text of numbered steps such as `1. @writer: Write a story. [gate]`
+    /// Add a chain, or change the one with this name, from a text of numbered steps such as `1. @writer: Write a story. [gate] [outputs story.md]`
     Set {
         /// The group's number
         group: i64,

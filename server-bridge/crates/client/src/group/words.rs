@@ -1,8 +1,8 @@
 //! Groups in words. What people and agents wrote cannot leave its place in the output.
 
-use api::chain::{ChainRunView, ChainView};
+use api::chain::{ChainRunView, ChainView, HandOver};
 use api::group::{GroupCall, GroupEntries, GroupPosted, GroupView};
-use api::words::EntryAuthor;
+use api::words::{EntryAuthor, HandOverState};
 
 use crate::output::{ago, one_line, short_line, table};
 
@@ -140,6 +140,23 @@ pub(super) fn runs(runs: &[ChainRunView]) -> String {
     table(&rows)
 }
 
+/// The files that a step got.
+fn received(number: usize, files: &HandOver) -> String {
+    let HandOver { from_step, from_runner, to_runner, .. } = files;
+    let way = format!("step {number}: files of step {} from {from_runner} to {to_runner}", from_step + 1);
+    match files.state {
+        HandOverState::Done => format!(
+            "{way}: they are in {} (files: {}, bytes: {}, SHA-256: {})",
+            files.directory,
+            files.files,
+            files.size,
+            files.sha256.as_deref().unwrap_or_default()
+        ),
+        _ if files.error.is_empty() => format!("{way}: {}", files.state),
+        _ => format!("{way}: {} ({})", files.state, one_line(&files.error)),
+    }
+}
+
 /// A run with its steps, and the gate that waits.
 pub(super) fn run(run: &ChainRunView) -> String {
     let mut rows = vec![row(["STEP", "AGENT", "PLACE", "STATE", "ATTEMPTS", "TOKENS", "REASON"])];
@@ -155,6 +172,13 @@ pub(super) fn run(run: &ChainRunView) -> String {
         ]
     }));
     let mut text = format!("run {} of {}: {}\n\n{}", run.id, run.chain, run.state, table(&rows));
+    let handed: Vec<_> = (1..)
+        .zip(&run.steps)
+        .filter_map(|(number, step)| Some(format!("\n{}", received(number, step.received.as_ref()?))))
+        .collect();
+    if !handed.is_empty() {
+        text.push_str(&format!("\n{}", handed.concat()));
+    }
     if let Some(gate) = &run.gate {
         let replies: Vec<_> = gate.replies.iter().map(|reply| reply.as_str().to_owned()).collect();
         text.push_str(&format!(

@@ -278,6 +278,22 @@ impl Store {
         Ok(waits.rows_affected() == 1)
     }
 
+    /// Records why a call that was posted does not end yet; returns true if that is new.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn note_call(&self, call: &GroupCall, reason: &str) -> Result<bool> {
+        if call.reason == reason {
+            return Ok(false);
+        }
+        let noted = query("UPDATE group_calls SET reason = $1 WHERE id = $2 AND state = 'running'")
+            .bind(beginning(reason, JOB_NOTE_MAX_BYTES))
+            .bind(call.id)
+            .execute(self.database.writer(Scope::Group(call.group_id)))
+            .await?;
+        Ok(noted.rows_affected() == 1)
+    }
+
     /// Records what is posted for a call and where, before it is posted, and the last entry that the text shows. Nothing changes if that
     /// is on record.
     ///
@@ -348,6 +364,17 @@ impl Store {
         if ended.rows_affected() == 0 {
             return Ok(false);
         }
+        // Files that are still on their way to it end with it.
+        let ends_as = if state == CallState::Failed { "failed" } else { "stopped" };
+        query(
+            "UPDATE group_handovers SET state = $1, error = $2, ended_at_ms = $3 WHERE call_id = $4 AND ended_at_ms IS NULL",
+        )
+        .bind(ends_as)
+        .bind(beginning(reason, JOB_NOTE_MAX_BYTES))
+        .bind(self.now_ms())
+        .bind(call.id)
+        .execute(&mut transaction)
+        .await?;
         let entry = NewEntry::of_server(call.group_id, note);
         let entry = match output {
             "" => entry,

@@ -1,7 +1,7 @@
 use crate::testing;
 use crate::{
-    Access, AgentDraft, CallEnd, CallState, EntryKind, Error, GrantMode, GroupCall, Name, NewCall, NewEntry,
-    NewGate, NewRunOfChain, RunEnd, Store, User,
+    Access, AgentDraft, CallEnd, CallState, EntryKind, Error, GrantMode, GroupCall, HandedOver, Name,
+    NewCall, NewEntry, NewGate, NewHandOver, NewRunOfChain, RunEnd, Store, User,
 };
 
 /// A group of ada (owner) and bob (member), with ada's agent `coder` and bob's agent `writer`.
@@ -250,4 +250,56 @@ async fn what_a_removed_user_said_stays_under_their_name() {
     let entries = world.store.entries_before(world.group, i64::MAX, 10).await.unwrap();
     assert_eq!(entries[0].author, "bob");
     assert!(world.at_work().await.is_empty(), "their agent is gone, and its calls");
+}
+
+#[tokio::test]
+async fn files_on_their_way_are_one_row_that_ends_once_and_at_the_latest_with_its_call() {
+    let world = World::new().await;
+    let (store, group) = (&world.store, world.group);
+    let new = NewRunOfChain {
+        group,
+        chain: "story",
+        document_json: "{}",
+        request: "rain",
+        user: world.ada.id,
+        user_name: "ada",
+        send_id: None,
+    };
+    let id = store.begin_run(new).await.unwrap();
+    let run = store.group_run(group, id).await.unwrap();
+    for step in 1..=3 {
+        let call = NewCall { step: Some((id, step, 1)), ..world.call(world.coder, &world.ada) };
+        store.call_for_step(&run, call).await.unwrap();
+    }
+    let calls = store.calls_of_run(id).await.unwrap();
+    let new = NewHandOver { from_step: 0, from_runner: "laptop", to_runner: "desk", token: "a" };
+    let row = store.begin_handover(&calls[0], new).await.unwrap();
+    assert_eq!((row.state.as_str(), row.ended_at_ms, row.sha256.as_deref()), ("running", None, None));
+    let again = NewHandOver { to_runner: "box", token: "b", ..new };
+    let same = store.begin_handover(&calls[0], again).await.unwrap();
+    assert_eq!((same.id, same.token.as_str(), same.to_runner.as_str()), (row.id, "a", "box"));
+
+    let done =
+        HandedOver { directory: "handed/1/1".to_owned(), files: 2, size_bytes: 30, sha256: "ab".to_owned() };
+    let entries = store.entries_after(group, 0, 10).await.unwrap().len();
+    assert!(store.end_handover(group, row.id, &done, "arrived").await.unwrap());
+    assert!(!store.end_handover(group, row.id, &done, "arrived").await.unwrap());
+    assert!(store.is_handover_ended("a").await.unwrap() && !store.is_handover_ended("c").await.unwrap());
+    assert_eq!(store.entries_after(group, 0, 10).await.unwrap().len(), entries + 1);
+    let late = NewHandOver { to_runner: "desk", ..new };
+    assert_eq!(store.begin_handover(&calls[0], late).await.unwrap().to_runner, "box", "it has ended");
+
+    for (call, state) in [(&calls[1], CallState::Failed), (&calls[2], CallState::Stopped)] {
+        store.begin_handover(call, new).await.unwrap();
+        let end = CallEnd { state, reason: "no space left", output: "", note: "" };
+        store.end_call(call, end).await.unwrap();
+        assert!(store.begin_handover(call, new).await.unwrap().ended_at_ms.is_some());
+    }
+    let rows = store.handovers(id).await.unwrap();
+    let ends: Vec<_> = rows.iter().map(|row| (row.state.as_str(), row.error.as_str())).collect();
+    assert_eq!(ends, [("done", ""), ("failed", "no space left"), ("stopped", "no space left")]);
+    store.end_call(&calls[0], DONE).await.unwrap();
+    assert_eq!(store.handover(calls[0].id).await.unwrap().unwrap().state, "done");
+    store.delete_group(group).await.unwrap();
+    assert!(store.handovers(id).await.unwrap().is_empty());
 }

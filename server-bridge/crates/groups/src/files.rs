@@ -1,0 +1,192 @@
+//! The files of a call: what is done before it is posted and after it was answered, so that the next step has what it needs.
+
+use api::chain::ChainDraft;
+use chains::prompt::{Arrived, Files, files};
+use execs::{route_request, sandbox_user};
+use sandbox::RouteError;
+use store::{CallState, GroupAgent, GroupCall, HandOver, NewHandOver};
+
+use crate::error::{Error, Result};
+use crate::handing::{Checked, Pass, Passed};
+use crate::house::Inner;
+use crate::known::{is_of, unreadable};
+use crate::limits::HANDED_DIRECTORY;
+
+/// What there is to know of files before a call is posted.
+pub(crate) enum Ready {
+    /// It can be posted, with this part of the text.
+    Go(String),
+    /// They are on their way, or a machine is away.
+    Wait(String),
+    /// They cannot be passed on.
+    Never(String),
+}
+
+/// Where the files of a step are.
+struct Source {
+    /// The step, counted from 0.
+    step: usize,
+    outputs: Vec<String>,
+    /// The agent that made them.
+    agent: GroupAgent,
+    run: i64,
+}
+
+impl Inner {
+    /// Sees to it that the files of the step before are on the machine of a call's agent.
+    pub(crate) async fn files_for(&self, call: &GroupCall, agent: &GroupAgent) -> Result<Ready> {
+        let Some(source) = self.source(call).await? else { return Ok(Ready::Go(String::new())) };
+        let Source { step, outputs, agent: from, .. } = &source;
+        let never =
+            |why: &str| Ready::Never(format!("the files of step {} could not be passed on: {why}", step + 1));
+        if from.is_removed {
+            return Ok(never(&format!("@{} was removed from the group", from.handle)));
+        }
+        let Some(user) = call.user else {
+            return Ok(never("the person who asked was removed from this server"));
+        };
+        match self.mode_for(from, user).await {
+            Ok(_) => {}
+            Err(Error::Refused { text, .. }) => return Ok(never(&text)),
+            Err(error) => return Err(error),
+        }
+        let said = |arrived| files(&Files { step: *step, agent: &from.handle, outputs, arrived });
+        if (from.owner, &from.runner) == (agent.owner, &agent.runner) {
+            return Ok(Ready::Go(said(None)));
+        }
+        let row = self.store.handover(call.id).await?;
+        if let Some(row) = row.filter(|row| row.ended_at_ms.is_some()) {
+            return Ok(if row.to_runner != agent.runner {
+                never(&format!("@{} works on another machine since they arrived; try again", agent.handle))
+            } else {
+                let HandOver { directory, files, size_bytes, .. } = &row;
+                Ready::Go(said(Some(Arrived { directory, files: *files, size_bytes: *size_bytes })))
+            });
+        }
+        self.carry(call, &source, agent, never).await
+    }
+
+    /// Goes on with files that have not arrived.
+    async fn carry(
+        &self,
+        call: &GroupCall,
+        source: &Source,
+        agent: &GroupAgent,
+        never: impl Fn(&str) -> Ready,
+    ) -> Result<Ready> {
+        let Source { step, agent: from, .. } = source;
+        match self.carrier.passed(call.id) {
+            Some(Passed::Running) => {}
+            Some(Passed::Later(why)) => {
+                self.carrier.forget(call.id);
+                return Ok(Ready::Wait(why));
+            }
+            Some(Passed::Never(why)) => return Ok(never(&why)),
+            None => {
+                if let Some(away) = self.away(from).await? {
+                    return Ok(match away {
+                        Passed::Never(why) => never(&why),
+                        _ => Ready::Wait(format!(
+                            "the files of step {} are on {}, which is offline",
+                            step + 1,
+                            from.runner
+                        )),
+                    });
+                }
+                let token = format!("{:016x}", rand::random::<u64>());
+                let new = NewHandOver {
+                    from_step: i64::try_from(*step).unwrap_or(i64::MAX),
+                    from_runner: &from.runner,
+                    to_runner: &agent.runner,
+                    token: &token,
+                };
+                let row = self.store.begin_handover(call, new).await?;
+                self.carrier.pass(Pass {
+                    group: call.group_id,
+                    call: call.id,
+                    row,
+                    outputs: source.outputs.clone(),
+                    base: format!("{HANDED_DIRECTORY}/{}/{}", source.run, step + 1),
+                    from: from.clone(),
+                    to: agent.clone(),
+                });
+            }
+        }
+        let (from, to) = (&from.runner, &agent.runner);
+        Ok(Ready::Wait(format!("the files of step {} are on their way from {from} to {to}", step + 1)))
+    }
+
+    /// Why the machine of an agent cannot be used now.
+    async fn away(&self, agent: &GroupAgent) -> Result<Option<Passed>> {
+        let Some(owner) = self.store.user_by_id(agent.owner).await? else {
+            let why = format!("the owner of @{} was removed from this server", agent.handle);
+            return Ok(Some(Passed::Never(why)));
+        };
+        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
+        Ok(match self.router.check(&sandbox_user(&owner), &request) {
+            Ok(_) => None,
+            Err(RouteError::UnknownRunner { name }) => {
+                Some(Passed::Never(format!("the runner {name} was revoked")))
+            }
+            Err(
+                error @ (RouteError::Offline { .. }
+                | RouteError::DockerUnavailable { .. }
+                | RouteError::LocalUnavailable { .. }),
+            ) => Some(Passed::Later(error.to_string())),
+            Err(error) => Some(Passed::Never(error.to_string())),
+        })
+    }
+
+    /// The step before a call's, if its agent ended it well and it has outputs. If a person wrote its text after a failure, there are none.
+    async fn source(&self, call: &GroupCall) -> Result<Option<Source>> {
+        let (Some(run), Some(step)) = (call.run_id, step_of(call).and_then(|step| step.checked_sub(1)))
+        else {
+            return Ok(None);
+        };
+        let outputs = self.outputs(call, step).await?;
+        if outputs.is_empty() {
+            return Ok(None);
+        }
+        let calls = self.store.calls_of_run(run).await?;
+        let newest = calls.iter().rfind(|call| is_of(call, step));
+        let Some(newest) = newest.filter(|call| call.state == CallState::Done) else { return Ok(None) };
+        let agent = self.store.group_agent(newest.agent_id).await?;
+        Ok(Some(Source { step, outputs, agent, run }))
+    }
+
+    /// The outputs of a step of a call's run.
+    async fn outputs(&self, call: &GroupCall, step: usize) -> Result<Vec<String>> {
+        let Some(run) = call.run_id else { return Ok(Vec::new()) };
+        let run = self.store.group_run(call.group_id, run).await?;
+        let mut draft: ChainDraft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
+        Ok(draft.steps.get_mut(step).map(|step| std::mem::take(&mut step.outputs)).unwrap_or_default())
+    }
+
+    /// Looks if the outputs of a call's step are there, once its agent has answered.
+    pub(crate) async fn check_outputs(&self, call: &GroupCall) -> Result<Checked> {
+        let Some(step) = step_of(call) else { return Ok(Checked::There) };
+        let outputs = self.outputs(call, step).await?;
+        if outputs.is_empty() {
+            return Ok(Checked::There);
+        }
+        let agent = self.store.group_agent(call.agent_id).await?;
+        match self.carrier.checked(call.id) {
+            Some(Checked::Later(_)) | None => match self.away(&agent).await? {
+                None => {}
+                Some(Passed::Never(why)) => return Ok(Checked::Never(why)),
+                Some(_) => {
+                    let why = format!("its outputs are on {}, which is offline", agent.runner);
+                    return Ok(Checked::Later(why));
+                }
+            },
+            Some(checked) => return Ok(checked),
+        }
+        self.carrier.check(call.id, outputs, agent);
+        Ok(Checked::Running)
+    }
+}
+
+/// The step of a call, counted from 0.
+fn step_of(call: &GroupCall) -> Option<usize> {
+    call.step.and_then(|step| usize::try_from(step).ok())
+}

@@ -1,0 +1,95 @@
+//! Why something did not work with files.
+
+use pathguard::Error as Guarded;
+use pathguard::tree::TreeError;
+use sandbox::{ErrorKind, RouteError, SandboxError};
+
+use super::relay::Limits;
+
+/// Why something did not work with files, in words for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// A machine is away, or busy: it is tried again.
+    Later(String),
+    /// Something wrote to the files while they were read: they are read again, a few times.
+    Changed,
+    /// These outputs do not exist.
+    Missing(Vec<String>),
+    /// It will not work before somebody changes something.
+    Never(String),
+}
+
+/// What was done when it did not work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At<'a> {
+    /// The machine.
+    pub(crate) place: &'a str,
+    /// True if it was read from, false if it was written to.
+    pub(crate) reads: bool,
+    /// The path.
+    pub(crate) path: &'a [u8],
+}
+
+impl At<'_> {
+    /// An error of the machine or of the connection to it.
+    pub(crate) fn fault(self, error: &SandboxError) -> Fault {
+        match error {
+            SandboxError::FileChanged { .. } => Fault::Changed,
+            SandboxError::Offline { .. }
+            | SandboxError::Lost { .. }
+            | SandboxError::NotWritten { .. }
+            | SandboxError::Ambiguous { .. } => Fault::Later(error.to_string()),
+            SandboxError::Remote { kind, message } => match kind {
+                ErrorKind::Busy
+                | ErrorKind::ShuttingDown
+                | ErrorKind::Cancelled
+                | ErrorKind::Lost
+                | ErrorKind::Ambiguous => Fault::Later(self.said(message)),
+                _ => Fault::Never(self.said(message)),
+            },
+            error => Fault::Never(self.said(&error.to_string())),
+        }
+    }
+
+    /// An archive that cannot be passed on.
+    pub(crate) fn archive(self, error: &TreeError, limits: Limits) -> Fault {
+        match error.error {
+            Guarded::TooLarge(_) => limits.exceeded(),
+            _ => Fault::Never(self.said(&error.to_string())),
+        }
+    }
+
+    /// The machine did nothing for too long.
+    pub(crate) fn stalled(self) -> Fault {
+        Fault::Later(self.said("the machine did not answer in time"))
+    }
+
+    pub(crate) fn said(self, why: &str) -> String {
+        let path = String::from_utf8_lossy(self.path);
+        let Self { place, reads, .. } = self;
+        if reads {
+            format!("reading {path} on {place}: {why}")
+        } else {
+            format!("writing {path} on {place}: {why}")
+        }
+    }
+}
+
+impl From<RouteError> for Fault {
+    fn from(error: RouteError) -> Self {
+        match error {
+            RouteError::UnknownRunner { name } => Self::Never(format!("the runner {name} was revoked")),
+            RouteError::Offline { .. }
+            | RouteError::DockerUnavailable { .. }
+            | RouteError::LocalUnavailable { .. } => Self::Later(error.to_string()),
+            error => Self::Never(error.to_string()),
+        }
+    }
+}
+
+impl From<store::Error> for Fault {
+    fn from(error: store::Error) -> Self {
+        tracing::error!(%error, "the database failed while files were handed over; it is tried again");
+        Self::Later("the server could not record it; its log has the reason".to_owned())
+    }
+}

@@ -28,7 +28,10 @@ export function GroupLog({ group }: { group: Group }) {
   });
   const end = useRef<HTMLDivElement>(null);
   const last = entries.at(-1)?.id;
-  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [last]);
+  useEffect(() => {
+    // Newer browsers return a promise, which is no clean-up.
+    void end.current?.scrollIntoView({ block: "end" });
+  }, [last]);
   const open = (calls.value ?? []).filter((call) => call.ended_at === null);
   return (
     <>

@@ -65,6 +65,7 @@ specs! {
     hooks,
     automations,
     channels,
+    groups,
     knowledge,
     memory,
     http_tools,

@@ -248,7 +248,7 @@ pub async fn chains(
     Ok(Json(state.groups.chains(&caller.user, group).await?))
 }
 
-/// Add a chain, or change the one with this name; runs that have begun keep the old steps. Needs a session, and the access of an editor.
+/// Add a chain, or change the one with this name; runs that have begun keep the old steps. With `dry_run` it is only checked. Needs a session, and the access of an editor.
 #[utoipa::path(put, path = "/api/v1/groups/{group}/chains/{name}", tag = "groups", params(("group" = i64, Path), ("name" = String, Path)), request_body = ChainPut, responses((status = 200, body = ChainView), (status = 400), (status = 403), (status = 404)))]
 pub async fn put_chain(
     State(state): State<AppState>,

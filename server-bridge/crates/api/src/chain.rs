@@ -61,6 +61,9 @@ pub struct ChainPut {
     /// The definition as text, one numbered line for each step: `1. @writer: Write a story. [gate] [retries 2]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// True to have it only checked and returned in both forms; nothing is stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
 }
 
 /// A chain of a group.
@@ -72,7 +75,7 @@ pub struct ChainView {
     pub chain: ChainDraft,
     /// The definition as text.
     pub text: String,
-    /// When it was last changed, in Unix milliseconds.
+    /// When it was last changed, in Unix milliseconds; 0 if it is not stored.
     pub updated_at: i64,
 }
 

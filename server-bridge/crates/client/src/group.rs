@@ -229,7 +229,7 @@ async fn chained(client: &mut Client, chain: Chain) -> Result<(String, String), 
             both(&chains, words::chains(&chains))
         }
         Chain::Set { group, name, file } => {
-            let put = ChainPut { text: Some(read_text(&file)?), chain: None };
+            let put = ChainPut { text: Some(read_text(&file)?), ..ChainPut::default() };
             let chain = client.put_chain(group, &name, &put).await?;
             both(&chain, chain.text.trim_end())
         }

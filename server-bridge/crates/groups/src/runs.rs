@@ -43,6 +43,9 @@ impl Groups {
                 return Err(Error::invalid(format!("step {number}: {text}")));
             }
         }
+        if put.dry_run {
+            return Ok(ChainView { name: name.to_owned(), text: text::write(&chain), chain, updated_at: 0 });
+        }
         let document_json = serde_json::to_string(&chain).expect("texts and numbers are always JSON");
         self.0.store.put_chain(group, name, &document_json).await?;
         self.0.audit(user, "group.chain", &format!("{group}: {name}")).await;

@@ -2,6 +2,7 @@ import { Search, SquarePen, X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useFrame } from "../frame/context";
+import { GroupList } from "../groups/GroupList";
 import { useAction } from "../lib/useAction";
 import { useActions, useAppState } from "../state/context";
 import { ChatRows } from "./ChatRows";
@@ -89,6 +90,7 @@ export function ChatList({ open, shown, onDone }: Props) {
             {create.error}
           </p>
         )}
+        <GroupList onOpened={onDone} />
         <ChatRows chats={chats} grouped={query.trim() === ""} onOpened={onDone} />
         <p className={`hint ${styles.chatListNote}`} role="status">
           {searching ? t("searching") : query.trim() !== "" ? t("found", { count: chats.length }) : chats.length === 0 ? t("none") : ""}

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
 import { ChatView } from "../chat/ChatView";
 import { ChatList } from "../chats/ChatList";
-import { settingsSection, showSettings, showWorkbench } from "../lib/location";
+import { groupInAddress, settingsSection, showSettings, showWorkbench } from "../lib/location";
 import { useAddress } from "../lib/useAddress";
 import { PANELS, type Panel } from "../panels";
 import { askForShell, onPanelWanted } from "../panels/open";
@@ -16,13 +16,16 @@ import { useKept } from "./useKept";
 import { useShortcuts } from "./useShortcuts";
 import styles from "./frame.module.css";
 
+const GroupView = lazy(() => import("../groups/GroupView"));
 const SettingsDialog = lazy(() => import("../settings/SettingsDialog"));
 const Palette = lazy(() => import("./Palette"));
 
-/** The page of a signed-in user: the list of chats, the open one, and a panel beside it. */
+/** The page of a signed-in user: the list of groups and chats, the open one, and a panel beside it. */
 export function Workbench() {
   const actions = useActions();
-  const section = settingsSection(useAddress());
+  const address = useAddress();
+  const section = settingsSection(address);
+  const group = groupInAddress(address);
   const [chatsOpen, setChatsOpen] = useState(false);
   const [listShown, keepListShown] = useKept("sandbridge.chats", "shown");
   const [overlay, showOverlay] = useState<Overlay | null>(null);
@@ -54,7 +57,13 @@ export function Workbench() {
         <Banners />
         <div className={styles.columns}>
           <ChatList open={chatsOpen} shown={listShown === "shown"} onDone={() => setChatsOpen(false)} />
-          <ChatView />
+          {group === null ? (
+            <ChatView />
+          ) : (
+            <Suspense>
+              <GroupView address={group} />
+            </Suspense>
+          )}
           {panel !== null && <Dock panel={panel} onClose={() => showPanel(null)} />}
         </div>
         <Suspense>

@@ -1,8 +1,10 @@
 /**
- * The open view, in the address, so that reload, back and bookmarks work: `#/chats/ID`, `#/settings/SECTION` over the chat that was
- * open before (kept in the history's state), `#/setup`, `#setup=SECRET` and `#sign-in=CODE`.
+ * The open view, in the address, so that reload, back and bookmarks work: `#/chats/ID`; `#/groups/ID`, `#/groups/ID/PART` and
+ * `#/groups/ID/runs/RUN` in the place of the chat that was open before (kept in the history's state); `#/settings/SECTION` over either;
+ * `#/setup`, `#setup=SECRET` and `#sign-in=CODE`.
  */
 const CHATS = "#/chats/";
+const GROUPS = "#/groups/";
 const SETTINGS = "#/settings";
 const SETUP = "#/setup";
 const SECRET = "#setup=";
@@ -21,8 +23,10 @@ export function chatIdInAddress(): string | null {
 
 /** Writes the address; `replace` if the change was not the user's own step. */
 export function showChatId(id: string | null, replace: boolean): void {
-  if (replace && isCovered(window.location.hash)) window.history.replaceState({ chat: id }, "", window.location.hash);
-  else write(chatAddress(id), replace);
+  if (replace && isCovered(window.location.hash)) {
+    const group = shownGroup(window.location.hash);
+    window.history.replaceState({ chat: id, group }, "", window.location.hash);
+  } else write(chatAddress(id), replace);
 }
 
 /** The open section of the settings: empty for their list, null while they are closed. */
@@ -33,12 +37,56 @@ export function settingsSection(hash: string): string | null {
 /** Opens the settings, or another section of them. */
 export function showSettings(section: string): void {
   const address = section === "" ? SETTINGS : `${SETTINGS}/${section}`;
-  write(address, isSettings(window.location.hash), { chat: chatIdInAddress() });
+  write(address, isSettings(window.location.hash), { chat: chatIdInAddress(), group: shownGroup(window.location.hash) });
 }
 
-/** Returns to the chat that the settings or the set-up cover. */
+/** Returns to the group or the chat that the settings or the set-up cover. */
 export function showWorkbench(): void {
+  const group = shownGroup(window.location.hash);
+  if (group !== null) write(group, true, { chat: chatIdInAddress() });
+  else write(chatAddress(chatIdInAddress()), true);
+}
+
+/** What is shown of a group: its log, its members, its chains, or one run of a chain. */
+export type GroupPart = "log" | "members" | "chains";
+
+export interface GroupAddress {
+  id: number;
+  part: GroupPart;
+  /** The run of a chain that is open; null for the list. */
+  run: number | null;
+}
+
+/** The group that is open, even while the settings cover it. */
+export function groupInAddress(hash: string): GroupAddress | null {
+  const address = shownGroup(hash);
+  const found = address === null ? null : /^#\/groups\/(\d+)(?:\/(members|chains|runs\/(\d+)))?$/.exec(address);
+  if (found === null) return null;
+  const run = found[3] === undefined ? null : Number(found[3]);
+  const part = run !== null || found[2] === "chains" ? "chains" : found[2] === "members" ? "members" : "log";
+  return { id: Number(found[1]), part, run };
+}
+
+export function groupAddress(id: number, part: GroupPart = "log", run: number | null = null): string {
+  const below = run !== null ? `/runs/${run}` : part === "log" ? "" : `/${part}`;
+  return `${GROUPS}${id}${below}`;
+}
+
+/** Opens a group in the place of the chat, to which "back" returns. */
+export function showGroup(id: number, part: GroupPart = "log", run: number | null = null): void {
+  write(groupAddress(id, part, run), false, { chat: chatIdInAddress() });
+}
+
+/** Leaves the group for the chat that was open before. */
+export function leaveGroup(): void {
   write(chatAddress(chatIdInAddress()), true);
+}
+
+/** The address of the group that is open, or that the settings cover. */
+function shownGroup(hash: string): string | null {
+  if (hash.startsWith(GROUPS)) return hash;
+  const kept: unknown = (window.history.state as { group?: unknown } | null)?.group;
+  return isSettings(hash) && typeof kept === "string" ? kept : null;
 }
 
 /** True if the steps after the first account are shown. */
@@ -70,7 +118,7 @@ export function takeSignInCode(): string | null {
 
 /** True if something covers the chat, which stays open below it. */
 export function isCovered(hash: string): boolean {
-  return isSettings(hash) || isSetup(hash);
+  return isSettings(hash) || isSetup(hash) || hash.startsWith(GROUPS);
 }
 
 /** Calls back whenever the address changes; returns a function that stops it. */

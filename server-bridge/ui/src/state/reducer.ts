@@ -14,7 +14,7 @@ export function reduce(state: State, action: Action): State {
     case "connection":
       return { ...state, connection: action.state, retry_at: null };
     case "connection_restored":
-      return { ...state, live: markAllStale(state.live), activity: {}, heard: new Set() };
+      return { ...state, live: markAllStale(state.live), activity: {}, heard: new Set(), groups_told: state.groups_told + 1 };
     case "overview_loaded":
       return {
         ...state,
@@ -116,6 +116,8 @@ function applyEvent(state: State, event: ServerEvent): State {
       return setActive(state, event.active_runner);
     case "server_settings":
       return { ...state, server_settings: event.settings };
+    case "group":
+      return { ...state, group_news: { ...state.group_news, [event.id]: (state.group_news[event.id] ?? 0) + 1 } };
     case "notice":
       return addBanner(state, event.level, event.text);
     default:

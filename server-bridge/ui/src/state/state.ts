@@ -59,6 +59,9 @@ export interface State {
   more_chats: boolean;
   /** The settings of the whole server from the last event; null before one came. */
   server_settings: ServerSettings | null;
+  /** The number of changes of each group that events reported, and of reconnections after which any may have changed. */
+  group_news: Readonly<Record<number, number>>;
+  groups_told: number;
   /** When the next attempt to connect is made, as Unix milliseconds. */
   retry_at: number | null;
 }
@@ -115,6 +118,8 @@ export const INITIAL_STATE: State = {
   heard: new Set(),
   more_chats: false,
   server_settings: null,
+  group_news: {},
+  groups_told: 0,
   retry_at: null,
 };
 

@@ -17,7 +17,10 @@ export function CompletionList({ id, completions, onChoose }: Props) {
   const { t } = useTranslation("chat");
   const { wanted, found, marked } = completions;
   const current = useRef<HTMLLIElement>(null);
-  useEffect(() => current.current?.scrollIntoView({ block: "nearest" }), [marked]);
+  useEffect(() => {
+    // Newer browsers return a promise, which is no clean-up.
+    void current.current?.scrollIntoView({ block: "nearest" });
+  }, [marked]);
   if (found.length === 0) return null;
   return (
     <ul id={id} className={styles.completions} role="listbox" aria-label={t(LABELS[wanted?.kind ?? "command"])}>

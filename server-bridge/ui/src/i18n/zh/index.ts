@@ -2,6 +2,7 @@
 export { chat } from "./chat";
 export { chats } from "./chats";
 export { frame } from "./frame";
+export { groups } from "./groups";
 export { panels } from "./panels";
 export { settings } from "./settings";
 export { setup } from "./setup";

@@ -1,0 +1,81 @@
+import { type FormEvent, useState } from "react";
+import { useTranslation } from "react-i18next";
+import { useAction } from "../lib/useAction";
+import { Field, Problem } from "../settings/parts";
+import { useAppState } from "../state/context";
+import { placeName } from "../state/where";
+import { APPROVAL_MODES, type ApprovalMode } from "../types";
+import { useGroupRequests } from "./requests";
+import type { Group, GroupAgent } from "./types";
+import styles from "./groups.module.css";
+
+interface Props {
+  group: Group;
+  /** The agent to change; null for a new one. */
+  edited: GroupAgent | null;
+  onSaved: () => Promise<void>;
+}
+
+/** The form that adds an agent on a machine of the user's, or changes it. */
+export function AgentForm({ group, edited, onSaved }: Props) {
+  const { t } = useTranslation("groups");
+  const requests = useGroupRequests();
+  const { settings } = useAppState("settings");
+  const places = (settings?.choices ?? []).filter((choice) => choice.kind === "runner" || choice.available).map((choice) => choice.name);
+  const offered = edited !== null && !places.includes(edited.runner) ? [edited.runner, ...places] : places;
+  const [handle, setHandle] = useState(edited?.handle ?? "");
+  const [place, setPlace] = useState(edited?.runner ?? "");
+  const runner = offered.includes(place) ? place : (offered[0] ?? "");
+  const [approval, setApproval] = useState<ApprovalMode>((edited?.approval as ApprovalMode | undefined) ?? "ask");
+  const [persona, setPersona] = useState(edited?.persona ?? "");
+  const save = useAction(async () => {
+    await requests.putAgent(group.id, handle.trim().replace(/^@/, ""), { runner, approval, persona });
+    setHandle("");
+    setPersona("");
+    await onSaved();
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save.run();
+  };
+  return (
+    <form className={styles.card} onSubmit={submit} aria-labelledby="agent-form">
+      <h3 id="agent-form">{edited === null ? t("addAgent") : t("editAgent", { handle: edited.handle })}</h3>
+      {offered.length === 0 && <p className="caution">{t("noMachine")}</p>}
+      <div className={styles.line}>
+        <Field label={t("handle")}>
+          {(id) => <input id={id} autoCapitalize="none" autoComplete="off" value={handle} placeholder="coder" disabled={edited !== null} onChange={(event) => setHandle(event.target.value)} />}
+        </Field>
+        <Field label={t("machine")}>
+          {(id) => (
+            <select id={id} value={runner} onChange={(event) => setPlace(event.target.value)}>
+              {offered.map((name) => (
+                <option key={name} value={name}>
+                  {placeName(name)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label={t("approval")}>
+          {(id) => (
+            <select id={id} value={approval} onChange={(event) => setApproval(event.target.value as ApprovalMode)}>
+              {APPROVAL_MODES.map((mode) => (
+                <option key={mode}>{mode}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <Field label={t("persona")} hint={t("personaHint")}>
+        {(id, hint) => <textarea id={id} aria-describedby={hint} rows={2} value={persona} onChange={(event) => setPersona(event.target.value)} />}
+      </Field>
+      <Problem text={save.error} />
+      <div className={styles.line}>
+        <button type="submit" className="primary" disabled={save.busy || handle.trim() === "" || runner === ""}>
+          {edited === null ? t("addAgent") : t("save")}
+        </button>
+      </div>
+    </form>
+  );
+}

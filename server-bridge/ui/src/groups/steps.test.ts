@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { minutesOf, moved, pathsOf, secondsOf } from "./steps";
+
+test("outputs are separated by commas", () => {
+  expect(pathsOf(" report/, data.csv ,, ")).toEqual(["report/", "data.csv"]);
+});
+
+test("a step is moved up and down, and not out of the list", () => {
+  expect(moved(["a", "b", "c"], 0, 2)).toEqual(["b", "c", "a"]);
+  expect(moved(["a", "b", "c"], 2, 0)).toEqual(["c", "a", "b"]);
+  expect(moved(["a", "b"], 0, -1)).toEqual(["a", "b"]);
+  expect(moved(["a", "b"], 5, 0)).toEqual(["a", "b"]);
+});
+
+test("limits are written in minutes, and an empty field is the usual one", () => {
+  expect([minutesOf(90), minutesOf(null), minutesOf(600)]).toEqual(["1.5", "", "10"]);
+  expect([secondsOf("1.5"), secondsOf(" "), secondsOf("ten")]).toEqual([90, undefined, undefined]);
+});

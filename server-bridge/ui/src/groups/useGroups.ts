@@ -1,0 +1,15 @@
+/** The documents of groups, loaded again whenever an event says that one changed. */
+import { type Loaded, useLoaded } from "../lib/useLoaded";
+import { useSelected } from "../state/context";
+
+/** A document of a group. */
+export function useOfGroup<T>(group: number, what: string, load: () => Promise<T>): Loaded<T> {
+  const news = useSelected((state) => `${state.groups_told} ${state.group_news[group] ?? 0}`);
+  return useLoaded(["group", group, what], load, news);
+}
+
+/** The list of groups, which changes with any of them. */
+export function useGroupList<T>(load: () => Promise<T>): Loaded<T> {
+  const news = useSelected((state) => `${state.groups_told} ${Object.values(state.group_news).reduce((sum, count) => sum + count, 0)}`);
+  return useLoaded(["groups"], load, news);
+}

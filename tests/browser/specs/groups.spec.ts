@@ -1,0 +1,185 @@
+/** Groups and chains: two people and three agents on three machines; a chain whose gate the other person answers on a phone. */
+import type { Page } from "@playwright/test";
+import type { Person } from "../house/server";
+import { expect, expectAccessible, lastOfUser, picture, signedIn, test as base } from "../house/test";
+
+interface Team {
+  bob: Person;
+  /** Alice's group "Work": @coder on her laptop, @tester on her tower, bob's @writer on his desk, which she may ask. */
+  group: number;
+}
+
+const test = base.extend<{ team: Team }>({
+  team: async ({ server, alice, laptop }, use) => {
+    void laptop;
+    const bob = await server.person("bob");
+    await Promise.all([alice.machine("tower"), bob.machine("desk")]);
+    const { id: group } = await alice.json(["group", "create", "Work"]);
+    const at = String(group);
+    await alice.run(["group", "add-person", at, "bob"]);
+    await alice.run(["group", "add-agent", at, "coder", "--on", "laptop", "--approval", "full"]);
+    await alice.run(["group", "add-agent", at, "tester", "--on", "tower", "--approval", "full"]);
+    await bob.run(["group", "add-agent", at, "writer", "--on", "desk", "--approval", "full"]);
+    await bob.run(["group", "grant", at, "writer", "alice", "--mode", "own"]);
+    await use({ bob, group });
+    await bob.close();
+  },
+});
+
+const entries = (page: Page) => page.getByTestId("entry");
+const steps = (page: Page) => page.getByTestId("run-step");
+const openGroup = (page: Page) => page.getByTestId("group").getByRole("button", { name: "Work" }).click();
+
+/** The agents say the last line that they are asked; "wait" takes until it is stopped. */
+function echo(asked: Parameters<typeof lastOfUser>[0]) {
+  const line = lastOfUser(asked).split("\n").at(-1) ?? "";
+  return line.includes("wait") ? { stream: never() } : { say: `heard: ${line}` };
+}
+
+async function* never(): AsyncIterable<string> {
+  yield "one moment";
+  await new Promise(() => {});
+}
+
+test("people and agents talk in a group: handles are completed, answers arrive live, and who may not ask is told so", async ({ page, browser, model, team }) => {
+  model.answers(echo);
+  await openGroup(page);
+  await expect(page.getByRole("heading", { name: "Work", level: 1 })).toBeVisible();
+  const field = page.getByLabel("Message", { exact: true });
+  await field.pressSequentially("@wr");
+  await expect(page.getByRole("option", { name: "@writer desk" })).toBeVisible();
+  await field.press("Enter");
+  await expect(field).toHaveValue("@writer ");
+  await field.pressSequentially("say hello");
+  await field.press("Enter");
+  await expect(entries(page)).toHaveCount(2);
+  await expect(entries(page).last()).toContainText("@writer · desk");
+  await expect(entries(page).last()).toContainText("say hello");
+  await field.fill("nobody in particular");
+  await field.press("Enter");
+  await expect(page.getByText("nobody was asked: mention an agent with @handle, or choose a lead")).toBeVisible();
+
+  // Bob sees the same, and may not ask alice's agents.
+  const { page: bobs, errors } = await signedIn(browser, team.bob, `/#/groups/${team.group}`);
+  await expect(entries(bobs)).toHaveCount(3);
+  await bobs.getByLabel("Message", { exact: true }).fill("@coder do something");
+  await bobs.getByRole("button", { name: "Send" }).click();
+  await expect(bobs.getByText("has not let you ask it", { exact: false }).first()).toBeVisible();
+  await expect(entries(page).last()).toContainText("@coder do something");
+
+  // What waits is stopped by who asked for it.
+  await field.fill("@coder wait for ever");
+  await field.press("Enter");
+  await expect(page.getByTestId("call")).toContainText("@coder works on laptop for alice");
+  await page.getByRole("button", { name: "Stop @coder" }).click();
+  await expect(page.getByTestId("call")).toHaveCount(0);
+  await expectAccessible(page);
+  await picture(page, "group");
+  expect(errors).toEqual([]);
+  await bobs.context().close();
+});
+
+test("a chain is made as a list, its gate is answered by another person on a phone, and the run is replayed", async ({ page, browser, model, team }) => {
+  model.answers(echo);
+  await openGroup(page);
+  await page.getByRole("navigation", { name: "Parts of the group" }).getByRole("link", { name: "Chains" }).click();
+  await page.getByRole("button", { name: "New chain" }).click();
+  await page.getByLabel("Name of the chain").fill("story");
+  await page.getByLabel("Agent of step 1").selectOption("tester");
+  await page.getByLabel("Instruction of step 1").fill("check it");
+  await page.getByRole("button", { name: "Add step" }).click();
+  await page.getByLabel("Agent of step 2").selectOption("writer");
+  await page.getByLabel("Instruction of step 2").fill("write it");
+  await page.getByTestId("step").nth(1).getByLabel("Ask a person before the next step").check();
+  // The writer comes first: by its grip, and there and back by the buttons.
+  await page.getByTestId("grip").nth(1).dragTo(page.getByTestId("step").nth(0));
+  await expect(page.getByLabel("Instruction of step 1")).toHaveValue("write it");
+  await page.getByRole("button", { name: "Move step 1 down" }).click();
+  await expect(page.getByLabel("Instruction of step 1")).toHaveValue("check it");
+  await page.getByRole("button", { name: "Move step 2 up" }).click();
+  await page.getByRole("button", { name: "Show as text" }).click();
+  const text = page.getByLabel("Steps as text");
+  await expect(text).toHaveValue("1. @writer: write it [gate]\n2. @tester: check it\n");
+  await text.fill("1. @writer: write it [gate]\n2. @tester: check it\n3. @nobody: go\n");
+  await page.getByRole("button", { name: "Show as a list" }).click();
+  await expect(page.getByRole("alert").filter({ hasText: "nobody" })).toBeVisible();
+  await text.fill("1. @writer: write it [gate]\n2. @tester: check it\n3. @coder: build it\n");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expectAccessible(page);
+
+  await page.getByLabel("Request").fill("a story about rain");
+  await page.getByRole("button", { name: "Run story" }).click();
+  await expect(steps(page)).toHaveCount(3);
+  await expect(steps(page).nth(0)).toContainText("@writer · desk");
+  await expect(page.getByTestId("gate")).toContainText("Step 1 of @writer is done");
+  const address = new URL(page.url()).hash;
+
+  const { page: bobs, errors } = await signedIn(browser, team.bob);
+  await bobs.goto(`/${address}`);
+  await bobs.setViewportSize({ width: 390, height: 844 });
+  const gate = bobs.getByTestId("gate");
+  await expect(gate).toContainText("heard:");
+  await picture(bobs, "gate");
+  await gate.getByRole("button", { name: "Do it again" }).click();
+  await gate.getByLabel("What to change").fill("make it shorter");
+  await gate.getByRole("button", { name: "Do it again" }).click();
+  await expect(steps(bobs).nth(0)).toContainText("2 attempts");
+  await expectAccessible(bobs);
+  // The first answer counts: alice, whose page still shows the question, is told who answered.
+  await expect(page.getByTestId("gate")).toBeVisible();
+  await bobs.getByTestId("gate").getByRole("button", { name: "Approve" }).click();
+  await expect(bobs.getByTestId("run-state")).toHaveText("done");
+  await expect(page.getByTestId("run-state")).toHaveText("done");
+  await page.reload();
+  await expect(steps(page).nth(2)).toContainText("@coder · laptop");
+  await page.getByRole("button", { name: "Replay" }).click();
+  const replay = page.getByTestId("replay");
+  await expect(replay).toContainText("write it");
+  await replay.getByRole("button", { name: "Next step" }).click();
+  await replay.getByRole("button", { name: "Next step" }).click();
+  await expect(replay).toContainText("build it");
+  await expect(replay.getByRole("button", { name: "Next step" })).toBeDisabled();
+  await expectAccessible(page);
+  await picture(page, "run");
+  expect(errors).toEqual([]);
+  await bobs.context().close();
+});
+
+test("a run is stopped, and the members of a group are managed", async ({ page, model, team }) => {
+  model.answers(echo);
+  void team;
+  await openGroup(page);
+  const parts = page.getByRole("navigation", { name: "Parts of the group" });
+  await parts.getByRole("link", { name: "Chains" }).click();
+  await page.getByRole("button", { name: "New chain" }).click();
+  await page.getByLabel("Name of the chain").fill("slow");
+  await page.getByLabel("Instruction of step 1").fill("wait");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByLabel("Request").fill("anything to wait for");
+  await page.getByRole("button", { name: "Run slow" }).click();
+  await expect(steps(page).first()).toHaveAttribute("data-state", "running");
+  await page.getByRole("button", { name: "Stop the run" }).click();
+  await expect(page.getByTestId("run-state")).toHaveText("stopped");
+  await page.getByRole("link", { name: "All chains and runs" }).click();
+  await expect(page.getByTestId("run")).toHaveAttribute("data-state", "stopped");
+
+  await parts.getByRole("link", { name: "Members" }).click();
+  await page.getByLabel("Access of bob").selectOption("reader");
+  await expect(page.getByLabel("Access of bob")).toHaveValue("reader");
+  await page.getByRole("button", { name: "Make @tester the lead" }).click();
+  await expect(page.getByTestId("agent").filter({ hasText: "@tester" })).toContainText("lead");
+  await page.getByLabel("Handle").fill("helper");
+  await page.getByLabel("Machine").selectOption("tower");
+  await page.getByRole("button", { name: "Add agent" }).click();
+  await expect(page.getByTestId("agent")).toHaveCount(4);
+  await page.getByTestId("agent").filter({ hasText: "@helper" }).getByText("0 other people may ask it").click();
+  await page.getByRole("button", { name: "Let bob ask @helper" }).click();
+  await expect(page.getByTestId("agent").filter({ hasText: "@helper" })).toContainText("1 other person may ask it");
+  await page.getByRole("button", { name: "Remove @helper" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(page.getByTestId("agent")).toHaveCount(3);
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Delete the group" }).click();
+  await page.getByRole("group", { name: /^Delete Work/ }).getByRole("button", { name: "Delete the group" }).click();
+  await expect(page.getByTestId("group")).toHaveCount(0);
+});

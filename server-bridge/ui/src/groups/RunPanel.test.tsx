@@ -18,6 +18,7 @@ const step = (agent: string, state: RunStep["state"], more: Partial<RunStep> = {
   attempts: 1,
   runner: "desk",
   call_id: null,
+  received: null,
   output: "",
   error: "",
   tokens: 1200,

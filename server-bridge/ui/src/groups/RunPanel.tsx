@@ -110,6 +110,7 @@ function StepHead({ step, number }: { step: RunStep; number: number }) {
     seconds === null ? "" : t("seconds", { count: seconds }),
     step.tokens > 0 ? t("tokens", { tokens: figure(step.tokens, true) }) : "",
     step.cost_micro_usd > 0 ? cost(step.cost_micro_usd) : "",
+    step.received === null ? "" : t(`received.${step.received.state}`, { path: step.received.directory, from: placeName(step.received.from_runner) }),
     step.attempts > 1 ? t("attempts", { count: step.attempts }) : "",
   ].filter((fact) => fact !== "");
   return (

@@ -128,10 +128,10 @@ export const groups = {
   next: "Next step",
   closeReplay: "Close the replay",
   received: {
-    waiting: "waits for files",
-    running: "receives files…",
-    done: "received files: {{path}}",
+    running: "receives files from {{from}}…",
+    done: "received files in {{path}}",
     failed: "could not receive files",
+    stopped: "receives no files",
   },
   wasAsked: "Was asked",
   gave: "Gave",

@@ -130,10 +130,10 @@ export const groups: Room<"groups"> = {
   next: "下一步",
   closeReplay: "关闭回放",
   received: {
-    waiting: "等待文件",
-    running: "正在接收文件…",
+    running: "正在从 {{from}} 接收文件…",
     done: "已收到文件：{{path}}",
     failed: "未能接收文件",
+    stopped: "不再接收文件",
   },
   wasAsked: "收到的指令",
   gave: "输出",

@@ -136,12 +136,13 @@ impl Inner {
         Ok(())
     }
 
-    /// Settles all questions of an earlier server: its turns have ended with it.
-    pub(crate) async fn settle_all(&self) -> Result<()> {
+    /// Looks at all questions of an earlier server: those of turns that go on wait on, the others are settled.
+    pub(crate) async fn look_at_all(&self) -> Result<()> {
         for ask in self.store.open_asks(OPEN_ASKS).await? {
-            let text = "This question no longer waits for an answer.";
-            if self.store.use_presses(ask.outbox_id).await? {
-                self.show_outcome(&ask, text, None).await?;
+            if let (Some(user), Some(message)) = (ask.user, ask.ask) {
+                self.look_at(user, message).await?;
+            } else if self.store.use_presses(ask.outbox_id).await? {
+                self.show_outcome(&ask, "This question no longer waits for an answer.", None).await?;
             }
         }
         Ok(())

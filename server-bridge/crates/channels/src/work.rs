@@ -41,7 +41,7 @@ impl Inner {
         // Checked each time, because an owner may have been removed or may no longer be an administrator.
         self.sync().await?;
         if !*is_begun {
-            self.settle_all().await?;
+            self.look_at_all().await?;
             *is_begun = true;
         }
         if !self.has_any.load(Ordering::Relaxed) {

@@ -48,7 +48,14 @@ export function Members({ group, reload }: Props) {
                 <strong>{name}</strong>
                 {manages(access) && name !== me?.name ? (
                   <>
-                    <select aria-label={t("accessOf", { name })} value={access} onChange={(event) => void act.run(() => requests.putPerson(group.id, name, event.target.value as Access))}>
+                    <select
+                      aria-label={t("accessOf", { name })}
+                      value={access}
+                      onChange={(event) => {
+                        const chosen = event.target.value as Access;
+                        void act.run(() => requests.putPerson(group.id, name, chosen));
+                      }}
+                    >
                       {ACCESSES.filter(manages).map((one) => (
                         <option key={one} value={one}>
                           {t(`access.${one}`)}

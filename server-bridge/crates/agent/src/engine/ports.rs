@@ -143,7 +143,7 @@ pub trait Display: Send + Sync {
     /// Adds a notice of the server.
     fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()>;
 
-    /// Adds the card of a call, without an event until [`Display::tell`].
+    /// Adds the card of a call, without an event until [`Display::tell`]; the card that an earlier server made stays as it is.
     fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId>;
 
     /// Sends the event of a card that was added.

@@ -56,7 +56,8 @@ impl Display for Stored {
         asked(async move {
             let document = self.document(card);
             let message = match self.take_left_card() {
-                Some(left) => self.screen().rewrite(left, "", &document).await?,
+                // A question in it is asked again: whoever sees it meanwhile must not take it for answered.
+                Some(left) => self.service.store.message(self.user.id, left).await?,
                 None => self.screen().keep("", &document).await?,
             };
             let id = message.id;

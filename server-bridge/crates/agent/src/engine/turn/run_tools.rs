@@ -123,7 +123,7 @@ impl Turn<'_> {
                 let before =
                     if is_again { self.before(&call, key, conversation).await? } else { Before::Nothing };
                 begun.push(match before {
-                    Before::Nothing => self.begin_tool(call, key, understood, away).await?,
+                    Before::Nothing => self.begin_tool(call, key, is_again, understood, away).await?,
                     before => self.begin_again(call, key, before).await?,
                 });
             }
@@ -228,6 +228,7 @@ impl Turn<'_> {
             call,
         };
         let message = self.display().keep_call(begun.card(CallState::Runs)).await?;
+        self.display().call(message, begun.card(CallState::Runs)).await?;
         self.display().tell(message);
         Ok((begun, message, None))
     }
@@ -237,6 +238,7 @@ impl Turn<'_> {
         &self,
         mut call: ToolCall,
         key: CallKey,
+        is_again: bool,
         mut understood: Result<Understood, String>,
         away: Option<&str>,
     ) -> Result<(Begun, MessageId, Option<Question>), End> {
@@ -312,6 +314,9 @@ impl Turn<'_> {
         };
         if asks_here {
             self.display().call(message, begun.card(CallState::Asks(&begun.looked, access))).await?;
+        } else if is_again {
+            // An earlier server's card may still ask.
+            self.display().call(message, begun.card(CallState::Runs)).await?;
         }
         self.display().tell(message);
         Ok((begun, message, question))

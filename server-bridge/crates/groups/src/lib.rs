@@ -22,6 +22,8 @@
 //! | `ask` | the text that an agent is asked with |
 //! | `runs` | chains and their runs |
 //! | `known` | what is on record of a run |
+//! | `talk` | what agents say to each other |
+//! | `tools` | the tools of agents, one file each |
 //! | `persona` | the part of the prompt that tells an agent who it is |
 //! | `views` | groups as clients see them |
 //! | [`limits`] | limits, with their units |
@@ -40,6 +42,8 @@ mod persona;
 mod rights;
 mod runs;
 mod service;
+mod talk;
+mod tools;
 mod views;
 mod worker;
 

@@ -22,3 +22,6 @@ pub const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
 /// The pause after an error of the database.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long an agent waits for another one; after that it hears of the answer later.
+pub const ANSWER_PATIENCE: Duration = Duration::from_secs(600);

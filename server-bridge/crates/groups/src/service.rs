@@ -11,7 +11,7 @@ use execs::{route_request, sandbox_user};
 use futures_util::future::BoxFuture;
 use sandbox::SandboxRouter;
 use store::{Access, AgentDraft, Group, Store, User, UserId};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -20,6 +20,7 @@ use crate::house::Inner;
 use crate::mentions::unfit;
 use crate::persona::Persona;
 use crate::rights::{Action, check};
+use crate::tools::OfGroups;
 
 /// The groups of all users. Cheap to clone; every clone is the same.
 #[derive(Clone)]
@@ -35,15 +36,18 @@ impl Groups {
         tell: impl Fn(UserId, i64) + Send + Sync + 'static,
     ) -> Self {
         chats.prompt().put(Persona(store.clone()));
-        Self(Arc::new(Inner {
+        let groups = Self(Arc::new(Inner {
             store: store.clone(),
             chats: chats.clone(),
             router: router.clone(),
             tell: Arc::new(tell),
             wake: Notify::new(),
+            moved: watch::Sender::new(()),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
-        }))
+        }));
+        chats.tools().add_source(OfGroups(groups.clone()));
+        groups
     }
 
     /// Stops working on calls. Open ones stay on record, and go on with the next server.

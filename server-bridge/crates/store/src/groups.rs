@@ -6,6 +6,7 @@
 //! | `grants` | who may ask an agent that is not their own |
 //! | `entries` | the log, and the calls that an entry makes |
 //! | `calls` | calls of agents, from asking to the answer |
+//! | `messages` | what agents say to each other |
 //! | `chains` | chains, their runs and gates |
 
 mod calls;
@@ -13,6 +14,7 @@ mod chains;
 mod entries;
 mod grants;
 mod members;
+mod messages;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +30,7 @@ pub use chains::{ChainRun, GateRow, GroupChain, NewGate, NewRunOfChain, RunEnd};
 pub use entries::{EntryKind, GroupEntry, NewEntry};
 pub use grants::{GrantMode, GroupGrant};
 pub use members::{Access, AgentDraft, GroupAgent, GroupPerson};
+pub use messages::{AgentMessage, Asker, Asks, CallMode, Passed};
 
 /// A group, as one of its people sees it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]

@@ -1,0 +1,275 @@
+//! What agents say to each other: `SendMessage` and `HandOff`.
+
+use serde_json::{Value, json};
+use tests::http::Client;
+use tests::{Asked, Machine, Reply, eventually};
+
+use super::{PATIENCE, Team, echo, handle};
+use crate::agent_tools::asking;
+
+/// The results of the tools of this turn.
+fn fresh(asked: &Asked) -> Vec<String> {
+    let messages = asked.body["messages"].as_array().unwrap();
+    let turn = messages.iter().rev().take_while(|message| message["role"] != "user").count();
+    let all = asked.results();
+    let count = messages[messages.len() - turn..].iter().filter(|message| message["role"] == "tool").count();
+    all[all.len() - count..].to_vec()
+}
+
+fn send(to: &str, message: &str) -> (&'static str, Value) {
+    ("SendMessage", json!({"to": to, "message": message}))
+}
+
+fn later(to: &str, message: &str) -> (&'static str, Value) {
+    ("SendMessage", json!({"to": to, "message": message, "background": true}))
+}
+
+fn hand_off(to: &str, task: &str) -> (&'static str, Value) {
+    ("HandOff", json!({"to": to, "task": task}))
+}
+
+/// A team in which alice may ask the writer as bob may.
+fn team(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Team {
+    let team = Team::new(script);
+    team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
+    team
+}
+
+/// The coder makes these calls, and then says what came of them; others repeat what they are asked.
+fn calling(calls: Vec<(&'static str, Value)>) -> impl FnMut(&Asked) -> Reply + Send + 'static {
+    move |asked| {
+        let results = fresh(asked);
+        if handle(asked) != "coder" {
+            echo(asked)
+        } else if results.is_empty() {
+            Reply::Call(calls.clone())
+        } else {
+            Reply::Say(format!("done: {}", results.join(" | ")))
+        }
+    }
+}
+
+#[test]
+fn an_agent_asks_another_one_and_answers_with_what_it_heard() {
+    let team = team(calling(vec![send("@Writer", "write a line")]));
+    let posted = team.post(&team.world.alice, "@coder go");
+    let said = team.until_said(3);
+    assert_eq!(said[0], ("coder".to_owned(), "@writer write a line".to_owned()));
+    assert_eq!(said[1], ("writer".to_owned(), "writer heard: write a line".to_owned()));
+    assert!(said[2].1.starts_with("done: ") && said[2].1.contains("writer heard: write a line"), "{said:?}");
+    let asks: Vec<_> =
+        team.entries().into_iter().filter(|entry| entry["asks"] == json!(["writer"])).collect();
+    assert_eq!((asks.len(), &asks[0]["author"]), (1, &json!("coder")));
+    let calls = team.calls();
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    assert!(calls.iter().all(|call| call["asked_by"] == "alice"), "{calls:?}");
+    team.until_call(&posted["calls"][0]["id"], "done");
+    let model = &team.world.model;
+    let asked = model.asked().into_iter().find(|asked| handle(asked) == "writer").unwrap();
+    assert!(asked.last_of_user().contains("@coder asks you for alice"), "{}", asked.last_of_user());
+    assert!(
+        asked.tools().contains(&"SendMessage".to_owned()) && asked.tools().contains(&"HandOff".to_owned())
+    );
+}
+
+#[test]
+fn agents_of_no_group_have_no_tools_of_groups() {
+    let team = team(echo);
+    team.world.run(&["chat", "hello"]);
+    let asked = team.world.model.asked().pop().unwrap();
+    assert!(
+        !asked.tools().iter().any(|tool| tool == "SendMessage" || tool == "HandOff"),
+        "{:?}",
+        asked.tools()
+    );
+}
+
+#[test]
+fn who_cannot_be_asked_is_named_and_nothing_is_posted() {
+    let calls = vec![
+        send("coder", "hello"),
+        send("nobody", "hello"),
+        send("all", "hello"),
+        send("writer", "  "),
+        send("writer", "hello"),
+        hand_off("writer", "hello"),
+    ];
+    let team = Team::new(calling(calls));
+    team.post(&team.world.alice, "@coder go");
+    let said = team.until_said(1);
+    let expected = [
+        "you are @coder yourself",
+        "there is no agent @nobody in this group; you can ask @writer",
+        "only a person asks everyone",
+        "the message is empty",
+        "alice asked you, and bob has not let alice ask @writer",
+    ];
+    let results: Vec<_> = said[0].1.split(" | ").collect();
+    for (result, expected) in results.iter().zip(expected) {
+        assert!(result.contains(expected), "{result} is not {expected}");
+    }
+    assert!(results[5].contains(expected[4]), "{}", results[5]);
+    assert_eq!((team.calls().len(), team.said().len()), (1, 1));
+}
+
+#[test]
+fn agents_that_would_wait_for_each_other_are_told() {
+    let team = team(|asked| match (handle(asked).as_str(), fresh(asked).as_slice()) {
+        ("coder", []) => Reply::Call(vec![send("writer", "ask me")]),
+        (_, []) => Reply::Call(vec![send("coder", "and you?"), hand_off("coder", "do it")]),
+        (who, results) => Reply::Say(format!("{who}: {}", results.join(" | "))),
+    });
+    team.post(&team.world.alice, "@coder go");
+    let said = team.until_said(3);
+    assert_eq!(said[1].0, "writer");
+    assert_eq!(said[1].1.matches("@coder waits for your answer").count(), 2, "{said:?}");
+    assert!(said[2].1.starts_with("coder: "), "{said:?}");
+    assert_eq!((team.calls().len(), team.said().len()), (2, 3));
+}
+
+#[test]
+fn agents_alone_stop_after_eight_messages_and_a_person_lets_them_go_on() {
+    let mut count = 0;
+    let team = team(move |asked| {
+        let to = if handle(asked) == "coder" { "writer" } else { "coder" };
+        match fresh(asked).first() {
+            None => {
+                count += 1;
+                Reply::Call(vec![later(to, &format!("message {count}"))])
+            }
+            Some(result) => Reply::Say(format!("I said it: {result}")),
+        }
+    });
+    let asking = |team: &Team| {
+        team.entries().iter().filter(|entry| entry["kind"] == "agent" && entry["asks"] != json!([])).count()
+    };
+    let quiet = |team: &Team| {
+        eventually("the agents are quiet", PATIENCE, || {
+            team.calls().iter().all(|call| !call["ended_at"].is_null()).then_some(())
+        });
+    };
+    team.post(&team.world.alice, "@coder go");
+    quiet(&team);
+    assert_eq!(asking(&team), 8, "{:?}", team.entries());
+    let notices: Vec<_> = team.entries().into_iter().filter(|entry| entry["kind"] == "server").collect();
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert_eq!(
+        notices[0]["text"],
+        "The agents have exchanged 8 messages since alice asked, and stop here. Ask one of them to go on."
+    );
+    assert!(team.said().iter().any(|(_, text)| text.contains("as many messages as they may")));
+    team.post(&team.world.alice, "@coder go on");
+    eventually("they go on", PATIENCE, || (asking(&team) > 8).then_some(()));
+    quiet(&team);
+    assert_eq!(asking(&team), 16);
+}
+
+#[test]
+fn a_message_is_posted_once_over_a_kill_and_its_answer_is_heard_later() {
+    let mut team = team(|asked| {
+        let text = asked.last_of_user();
+        match (handle(asked).as_str(), fresh(asked).as_slice()) {
+            ("coder", _) if text.contains("@builder answers what you asked it for alice") => {
+                Reply::Say(format!("heard it: {}", text.contains("builder heard: build")))
+            }
+            ("coder", []) => Reply::Call(vec![send("builder", "build")]),
+            ("coder", results) => Reply::Say(results.join(" | ")),
+            _ => echo(asked),
+        }
+    });
+    let token = team.world.alice.add_runner("box");
+    team.alice(&["add-agent", &team.group, "builder", "--on", "box"]);
+    team.post(&team.world.alice, "@coder go");
+    let said = team.until_said(2);
+    assert!(said[1].1.contains("@builder has not answered yet (runner box is offline)"), "{said:?}");
+    let options = [&["--docker", "off"], &team.world.model.options("openai")[..]].concat();
+    let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    for _ in 0..2 {
+        team.world.server.kill();
+        team.world.server.restart(&options);
+    }
+    let _machine = Machine::start_with_token(&team.world.server, "box", &token, &[]);
+    let said = team.until_said(4);
+    let texts: Vec<_> = said.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!((texts[0], texts[2], texts[3]), ("@builder build", "builder heard: build", "heard it: true"));
+    let calls = team.calls();
+    assert_eq!(calls.len(), 3, "{calls:?}");
+    assert!(calls.iter().all(|call| call["state"] == "done"), "{calls:?}");
+}
+
+#[test]
+fn who_hands_over_is_not_heard_and_the_other_answers() {
+    let team = team(calling(vec![hand_off("writer", "write it")]));
+    team.post(&team.world.alice, "@coder go");
+    let heard = |who: &str, text: &str| (who.to_owned(), text.to_owned());
+    let said = team.until_said(2);
+    assert_eq!(said, [heard("coder", "@writer write it"), heard("writer", "writer heard: write it")]);
+    eventually("all is done", PATIENCE, || {
+        team.calls().iter().all(|call| call["state"] == "done").then_some(())
+    });
+    assert_eq!(team.said().len(), 2);
+    // In a chain the step's output is the answer of the agent that it was handed over to.
+    let run = team.begin("1. @coder: begin\n2. @writer: end\n");
+    let done = team.until_run(&run, "done");
+    assert_eq!(done["steps"][0]["output"], "writer heard: write it", "{done}");
+    let writer = team.world.model.asked().pop().unwrap();
+    assert!(writer.last_of_user().contains("writer heard: write it"), "{}", writer.last_of_user());
+}
+
+#[test]
+fn a_stopped_agent_stops_those_it_waits_for() {
+    let team = team(|asked| match handle(asked).as_str() {
+        "coder" => Reply::Call(vec![send("writer", "take your time")]),
+        _ => Reply::Hang("one moment".to_owned()),
+    });
+    let call = team.post(&team.world.alice, "@coder go")["calls"][0]["id"].clone();
+    let other = eventually("the writer is asked", PATIENCE, || {
+        let calls = team.calls();
+        calls.iter().find(|call| call["agent"] == "writer" && call["state"] == "running").cloned()
+    });
+    team.alice(&["cancel", &team.group, &call.to_string()]);
+    team.until_call(&call, "stopped");
+    team.until_call(&other["id"], "stopped");
+}
+
+#[test]
+fn nobody_speaks_as_a_call_by_choosing_its_send_id() {
+    let team = team(calling(vec![send("writer", "in bob's name")]));
+    team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
+    team.post(&team.bob, "@coder go");
+    team.until_said(3);
+    let chat = eventually("the agent has a chat", PATIENCE, || {
+        team.alice(&["show", &team.group])["agents"][0]["chat_id"].as_str().map(str::to_owned)
+    });
+    let client = Client::login(&team.world.server, "alice");
+    let body = json!({"text": "go on", "send_id": "call/99"}).to_string();
+    let sent = client.send("POST", &format!("/chats/{chat}/messages"), body.as_bytes());
+    assert!(sent.status < 300, "{sent:?}");
+    let told = eventually("the agent was told", PATIENCE, || {
+        let asked = team.world.model.asked();
+        asked.iter().flat_map(fresh).find(|result| result.contains("what you were asked has ended"))
+    });
+    assert!(told.starts_with("Error"), "{told}");
+    assert_eq!(team.said().len(), 3);
+}
+
+#[test]
+fn another_owners_agent_on_the_way_makes_the_machines_owner_approve() {
+    let team = team(|asked| match (handle(asked).as_str(), fresh(asked).as_slice()) {
+        ("writer", []) => Reply::Call(vec![send("coder", "make it")]),
+        ("coder", []) => Reply::Call(vec![("Shell", json!({"command": "touch made"}))]),
+        (who, _) => Reply::Say(format!("{who} is done")),
+    });
+    team.post(&team.world.alice, "@writer go");
+    let chat = eventually("the coder has a chat", PATIENCE, || {
+        team.alice(&["show", &team.group])["agents"][0]["chat_id"].as_str().map(str::to_owned)
+    });
+    let client = Client::login(&team.world.server, "alice");
+    let ask = asking(&client, &chat, "made");
+    assert!(!team.world.path("made").exists(), "in the mode `full` it would be made");
+    let allow = json!({"message_id": ask["id"], "allow": true, "always": false});
+    assert_eq!(crate::agent_tools::post(&client, &chat, "approvals", &allow), 204);
+    team.until_said(3);
+    assert!(team.world.path("made").exists());
+}

@@ -273,3 +273,118 @@ fn another_owners_agent_on_the_way_makes_the_machines_owner_approve() {
     team.until_said(3);
     assert!(team.world.path("made").exists());
 }
+
+#[test]
+fn agents_discuss_in_rounds_and_the_one_that_began_it_is_given_what_they_said() {
+    let call = json!({"agents": ["writer", "@critic"], "topic": "is rain good?", "rounds": 2});
+    let team = Team::new(move |asked| {
+        let text = asked.last_of_user();
+        let round = text.split_once("This is round ").map(|(_, rest)| &rest[..1]).unwrap_or_default();
+        match (handle(asked).as_str(), fresh(asked).as_slice()) {
+            ("coder", []) => Reply::Call(vec![("CreateChat", call.clone())]),
+            ("coder", results) => Reply::Say(results.join(" | ")),
+            (who, []) if who == "critic" && round == "1" => {
+                Reply::Call(vec![("CreateChat", json!({"agents": ["coder", "writer"], "topic": "more"}))])
+            }
+            (who, results) => Reply::Say(format!(
+                "{who} in round {round} after {}{}",
+                text.matches("<output step=").count(),
+                results.join("")
+            )),
+        }
+    });
+    team.of(&team.bob, &["grant", &team.group, "writer", "alice"]);
+    team.alice(&["add-agent", &team.group, "critic", "--on", "laptop"]);
+    let posted = team.post(&team.world.alice, "@coder go");
+    team.until_call(&posted["calls"][0]["id"], "done");
+    let said = team.said();
+    assert_eq!(said.len(), 6, "{said:?}");
+    assert_eq!(said[0].1, "A discussion of @writer, @critic begins: is rain good?");
+    let words: Vec<_> = said[1..5].iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(words[0], "writer in round 1 after 0");
+    assert!(words[1].starts_with("critic in round 1 after 1Error: a step of a chain"), "{words:?}");
+    assert_eq!(words[2..], ["writer in round 2 after 2", "critic in round 2 after 3"]);
+    let result = &said[5].1;
+    assert!(result.starts_with("Run 1 is done."), "{result}");
+    assert!(words.iter().all(|word| result.contains(word.lines().next().unwrap())), "{result}");
+}
+
+#[test]
+fn who_cannot_discuss_is_named_and_nothing_begins() {
+    let discuss = |agents: Value, rounds: u32| {
+        ("CreateChat", json!({"agents": agents, "topic": "rain", "rounds": rounds}))
+    };
+    let calls = vec![
+        discuss(json!(["writer"]), 1),
+        discuss(json!(["writer", "critic"]), 9),
+        discuss(json!(["writer", "Writer"]), 1),
+        discuss(json!(["writer", "nobody"]), 1),
+        discuss(json!(["writer", "coder"]), 1),
+        discuss(json!(["bold", "critic"]), 1),
+        ("Chain", json!({"name": "none", "request": "rain"})),
+        ("Chain", json!({"name": "own", "request": "rain"})),
+    ];
+    let team = team(calling(calls));
+    team.alice(&["add-agent", &team.group, "critic", "--on", "laptop"]);
+    team.of(&team.bob, &["add-agent", &team.group, "bold", "--on", "desk", "--approval", "full"]);
+    team.of(&team.bob, &["grant", &team.group, "bold", "alice", "--mode", "own"]);
+    let set = ["group", "chain", "set", &team.group, "own", "-"];
+    assert_eq!(team.world.alice.with_stdin(&set, b"1. @coder: begin\n").code, 0);
+    team.post(&team.world.alice, "@coder go");
+    let said = team.until_said(1);
+    let results: Vec<_> = said[0].1["done: ".len()..].split(" | ").collect();
+    let expected = [
+        "2 to 8 agents and 1 to 5 rounds",
+        "2 to 8 agents and 1 to 5 rounds",
+        "@writer is named twice",
+        "there is no agent @nobody in this group",
+        "you are @coder yourself",
+        "@bold changes its machine without asking bob",
+        "there is no chain",
+        "@coder waits for this",
+    ];
+    for (result, expected) in results.iter().zip(expected) {
+        assert!(result.starts_with("Error") && result.contains(expected), "{result} is not {expected}");
+    }
+    assert_eq!((results.len(), team.said().len(), team.calls().len()), (8, 1, 1));
+    assert_eq!(team.alice(&["chain", "runs", &team.group]), json!([]));
+}
+
+#[test]
+fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
+    let team = Team::new(|asked| match (handle(asked).as_str(), fresh(asked).as_slice()) {
+        ("coder", []) if asked.last_of_user().contains("list them") => {
+            Reply::Call(vec![("Chain", json!({}))])
+        }
+        ("coder", []) => {
+            Reply::Call(vec![("Chain", json!({"name": "story", "request": "a story about rain"}))])
+        }
+        ("coder", results) => Reply::Say(results.join(" | ")),
+        (_, _) if asked.last_of_user().contains("slowly") => Reply::Hang("one moment".to_owned()),
+        _ => echo(asked),
+    });
+    team.of(&team.bob, &["grant", &team.group, "writer", "alice"]);
+    let set = |steps: &str| {
+        let set = ["group", "chain", "set", &team.group, "story", "-"];
+        assert_eq!(team.world.alice.with_stdin(&set, steps.as_bytes()).code, 0);
+    };
+    set("1. @writer: write it\n");
+    team.post(&team.world.alice, "@coder list them");
+    assert!(team.until_said(1)[0].1.contains("# story\n1. @writer: write it"));
+    team.post(&team.world.alice, "@coder run it");
+    let said = team.until_said(4);
+    assert!(said[3].1.contains("Run 1 is done.") && said[3].1.contains("writer heard: write it"), "{said:?}");
+    // A gate asks a person, and the agent goes on with what there is.
+    set("1. @writer: write it [gate]\n");
+    team.post(&team.world.alice, "@coder run it");
+    let said = team.until_said(7);
+    assert!(said[6].1.contains("Run 2 waits for a person"), "{said:?}");
+    team.alice(&["chain", "stop", &team.group, "2"]);
+    set("1. @writer: write it slowly\n");
+    let call = team.post(&team.world.alice, "@coder run it")["calls"][0]["id"].clone();
+    eventually("the step is under way", PATIENCE, || {
+        team.calls().iter().any(|call| call["agent"] == "writer" && call["state"] == "running").then_some(())
+    });
+    team.alice(&["cancel", &team.group, &call.to_string()]);
+    team.until_run(&json!(3), "stopped");
+}

@@ -23,6 +23,7 @@
 //! | `runs` | chains and their runs |
 //! | `known` | what is on record of a run |
 //! | `talk` | what agents say to each other |
+//! | `discussion` | runs that agents begin: discussions, chains |
 //! | `tools` | the tools of agents, one file each |
 //! | `persona` | the part of the prompt that tells an agent who it is |
 //! | `views` | groups as clients see them |
@@ -32,6 +33,7 @@
 
 mod ask;
 mod calls;
+mod discussion;
 mod error;
 mod house;
 mod known;

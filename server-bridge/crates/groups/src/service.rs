@@ -46,7 +46,7 @@ impl Groups {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         }));
-        chats.tools().add_source(OfGroups(groups.clone()));
+        chats.tools().add_source(OfGroups(Arc::clone(&groups.0)));
         groups
     }
 

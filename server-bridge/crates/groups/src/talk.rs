@@ -41,11 +41,36 @@ pub(crate) enum Answer {
 }
 
 /// The agent of a turn, and who asked for it.
-struct Speaker {
-    agent: GroupAgent,
-    user: User,
-    call: Option<GroupCall>,
-    origin: String,
+pub(crate) struct Speaker {
+    pub(crate) agent: GroupAgent,
+    /// The person who asked for the turn.
+    pub(crate) user: User,
+    /// The call that asks for it; `None` in a turn that the agent's owner asked for in its chat.
+    pub(crate) call: Option<GroupCall>,
+    /// What that person asked for, as the store knows it.
+    pub(crate) origin: String,
+}
+
+impl Speaker {
+    /// What the server says in the log once the agents have said all that they may.
+    pub(crate) fn notice(&self) -> String {
+        format!(
+            "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
+            store::limits::AGENT_MESSAGES,
+            self.user.name
+        )
+    }
+}
+
+/// What an agent is told then.
+pub(crate) const TOO_MANY: &str = "the agents have exchanged as many messages as they may without a person; end your answer with what you \
+have, and say what is still open";
+
+/// The key of what an agent says with a tool: the same words of the same turn are the same message, so that what is asked again after a
+/// restart was posted before.
+pub(crate) fn key_of(tool: &str, turn: &AgentTurn<'_>, agent: i64, words: &str) -> String {
+    let words = format!("{tool} {} {agent} {words}", turn.turn);
+    Sha256::digest(words).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Inner {
@@ -72,14 +97,8 @@ impl Inner {
         if asked.is_some() {
             self.check_budget(origin).await?;
         }
-        // The same words of the same turn are the same message: what is asked again after a restart was posted before.
-        let key = format!(
-            "{tool} {} {} {}\n{text}",
-            turn.turn,
-            agent.id,
-            asked.as_ref().map_or(0, |asked| asked.id)
-        );
-        let key: String = Sha256::digest(key).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let to = asked.as_ref().map_or(0, |asked| asked.id);
+        let key = key_of(tool, turn, agent.id, &format!("{to}\n{text}"));
         let shown = match &asked {
             Some(asked) => format!("@{} {text}", asked.handle),
             None => text.to_owned(),
@@ -90,11 +109,7 @@ impl Inner {
             }),
             _ => None,
         };
-        let notice = format!(
-            "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
-            store::limits::AGENT_MESSAGES,
-            user.name
-        );
+        let notice = speaker.notice();
         let asks = asked.as_ref().map(|asked| Asks {
             call: NewCall {
                 group: agent.group_id,
@@ -125,11 +140,7 @@ impl Inner {
         let handle = asked.as_ref().map_or("", |asked| asked.handle.as_str());
         match passed {
             Passed::Posted(call) => Ok(call),
-            Passed::TooMany => Err(Error::refused(
-                "limit",
-                "the agents have exchanged as many messages as they may without a person; end your answer with what you have, and say \
-                 what is still open",
-            )),
+            Passed::TooMany => Err(Error::refused("limit", TOO_MANY)),
             Passed::Circle => Err(Error::refused(
                 "conflict",
                 format!(
@@ -143,7 +154,7 @@ impl Inner {
     }
 
     /// The agent of a turn, and the person who asked for the turn.
-    async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
+    pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
         let agent = self.store.agent_of_chat(turn.root).await?;
         let agent = agent.ok_or_else(|| Error::invalid("you are no agent of a group any more"))?;
         let over = || Error::refused("gone", "what you were asked has ended; end your answer");
@@ -161,7 +172,7 @@ impl Inner {
     }
 
     /// The agent that another one asks, if the person who asked may.
-    async fn asked_agent(&self, speaker: &Speaker, to: &str) -> Result<GroupAgent> {
+    pub(crate) async fn asked_agent(&self, speaker: &Speaker, to: &str) -> Result<GroupAgent> {
         let to = to.trim().trim_start_matches('@');
         let own = &speaker.agent;
         if is_everyone(to) {
@@ -198,10 +209,17 @@ impl Inner {
         }
     }
 
+    /// The call that a person, or the step of a chain, made; `None` in a turn that an agent's owner asked for in its chat.
+    pub(crate) async fn root_call(&self, origin: &str) -> Result<Option<GroupCall>> {
+        match origin.strip_prefix("call/").map(str::parse) {
+            Some(Ok(call)) => Ok(Some(self.store.group_call(call).await?)),
+            Some(Err(_)) | None => Ok(None),
+        }
+    }
+
     /// Refuses to ask another agent for a run of a chain that has used up its budget.
     async fn check_budget(&self, origin: &str) -> Result<()> {
-        let Some(Ok(call)) = origin.strip_prefix("call/").map(str::parse) else { return Ok(()) };
-        let call = self.store.group_call(call).await?;
+        let Some(call) = self.root_call(origin).await? else { return Ok(()) };
         let Some(run) = call.run_id else { return Ok(()) };
         let run = self.store.group_run(call.group_id, run).await?;
         let known = Known::read(self, &run).await?;

@@ -1,12 +1,14 @@
 //! `HandOff`: hands the task over to another agent of the group, whose answer stands for the agent's own.
 
+use std::sync::Arc;
+
 use agent::approval::Access;
 use agent::tool::{Beside, Failure, ForSubAgents, Live, Outcome, Rules, Subject, ToolContext, TypedTool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::CallMode;
 
-use crate::service::Groups;
+use crate::house::Inner;
 use crate::talk::Words;
 
 /// What to hand over.
@@ -20,7 +22,7 @@ pub(crate) struct Arguments {
 }
 
 impl TypedTool for Arguments {
-    type Services = Groups;
+    type Services = Arc<Inner>;
 
     const NAME: &'static str = "HandOff";
     const DESCRIPTION: &'static str = "Hands what you were asked over to another agent of your group, and ends your part: the other agent's \
@@ -39,13 +41,13 @@ from it to answer yourself.";
 
     async fn run(
         &self,
-        groups: &Groups,
+        groups: &Arc<Inner>,
         context: &ToolContext<'_>,
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let turn = context.agent()?;
         let words = Words { tool: Self::NAME, to: Some(&self.to), text: &self.task, mode: CallMode::HandOff };
-        groups.0.say(&turn, words).await?;
+        groups.say(&turn, words).await?;
         Ok(Outcome::done(format!(
             "The task is handed over to @{}. End your answer now, with one short sentence: it is not posted to the group.",
             self.to.trim_start_matches('@')

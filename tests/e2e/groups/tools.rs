@@ -388,3 +388,30 @@ fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
     team.alice(&["cancel", &team.group, &call.to_string()]);
     team.until_run(&json!(3), "stopped");
 }
+
+#[test]
+fn templates_are_chains_and_a_chain_is_got_as_it_was_set() {
+    let team = Team::new(echo);
+    let templates = team.alice(&["chain", "template"]);
+    let templates = templates.as_array().unwrap();
+    assert_eq!(templates.len(), 4, "{templates:?}");
+    for template in templates {
+        let name = template["name"].as_str().unwrap();
+        let text = team.world.alice.run(&["group", "chain", "template", name]).stdout;
+        let handle =
+            |line: &str| line.split_once(". @").map(|(_, rest)| rest.split(':').next().unwrap().to_owned());
+        let named = text
+            .lines()
+            .filter_map(handle)
+            .fold(text.clone(), |text, handle| text.replace(&format!("@{handle}:"), "@coder:"));
+        let set =
+            team.world.alice.with_stdin(&["group", "chain", "set", &team.group, name, "-"], named.as_bytes());
+        assert_eq!(set.code, 0, "{set:?}");
+        let got = team.world.alice.run(&["group", "chain", "get", &team.group, name]);
+        assert_eq!(got.stdout.trim_end(), named.trim_end());
+    }
+    let unknown = team.world.alice.run(&["group", "chain", "template", "none"]);
+    assert!(unknown.code != 0 && unknown.stderr.contains("there are article, change"), "{unknown:?}");
+    let none = team.world.alice.run(&["group", "chain", "get", &team.group, "none"]);
+    assert!(none.code != 0 && none.stderr.contains("there is no chain"), "{none:?}");
+}

@@ -142,7 +142,7 @@ pub struct GroupCall {
     pub by_agent: Option<String>,
     /// The call that this agent was at when it asked.
     pub parent_id: Option<i64>,
-    /// What a person asked for; see [`super::messages`].
+    /// What a person asked for: `call/12`, or `turn/7` in an agent's own chat; `None` for the person's own call.
     pub origin: Option<String>,
 }
 

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Asked, Machine, Person, Reply, eventually};
 
+mod tools;
+
 use crate::agent_tools::{asking, post};
 use crate::world::World;
 

@@ -2,6 +2,7 @@
 
 mod options;
 mod routes;
+mod templates;
 mod words;
 
 use std::io::Read as _;
@@ -232,6 +233,18 @@ async fn chained(client: &mut Client, chain: Chain) -> Result<(String, String), 
             let put = ChainPut { text: Some(read_text(&file)?), ..ChainPut::default() };
             let chain = client.put_chain(group, &name, &put).await?;
             both(&chain, chain.text.trim_end())
+        }
+        Chain::Get { group, name } => {
+            let chains = client.chains(group).await?;
+            let chain = chains.into_iter().find(|chain| chain.name == name);
+            let missing = || Failure::other("not_found", format!("there is no chain {name:?} in this group"));
+            let chain = chain.ok_or_else(missing)?;
+            both(&chain, chain.text.trim_end())
+        }
+        Chain::Template { name: None } => both(&templates::ALL, templates::list()),
+        Chain::Template { name: Some(name) } => {
+            let template = templates::named(&name).ok_or_else(|| templates::unknown(&name))?;
+            both(template, template.text.trim_end())
         }
         Chain::Remove { group, name } => {
             client.remove_chain(group, &name).await?;

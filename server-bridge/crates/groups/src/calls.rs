@@ -75,7 +75,7 @@ impl Inner {
             Err(error) => return Err(error.into()),
         }
         let approval = match self.mode_for(&agent, user).await {
-            Ok(approval) => approval,
+            Ok(approval) => self.careful(call, &agent, approval).await?,
             Err(Error::Refused { text, .. }) => return Ok(Ready::Never(text)),
             Err(error) => return Err(error),
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chats::ChatService;
 use sandbox::SandboxRouter;
 use store::{AuditEntry, Group, GroupAgent, Store, User, UserId};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,6 +25,8 @@ pub(crate) struct Inner {
     pub(crate) wake: Arc<Notify>,
     /// Hands files over.
     pub(crate) carrier: Carrier,
+    /// Changes whenever the worker changed something.
+    pub(crate) moved: watch::Sender<()>,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
     pub(crate) stop: CancellationToken,

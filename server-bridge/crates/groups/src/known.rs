@@ -14,6 +14,8 @@ pub(crate) struct Known {
     pub(crate) calls: Vec<GroupCall>,
     pub(crate) gates: Vec<GateRow>,
     pub(crate) handovers: Vec<HandOver>,
+    /// Tokens that its agents had others use, and their cost.
+    by_others: (i64, i64),
     of_calls: Vec<Call>,
     of_gates: Vec<Gate>,
     now_ms: i64,
@@ -21,11 +23,31 @@ pub(crate) struct Known {
 
 impl Known {
     pub(crate) async fn read(inner: &Inner, run: &ChainRun) -> Result<Self> {
-        let (calls, gates) = (inner.store.calls_of_run(run.id).await?, inner.store.gates(run.id).await?);
-        let handovers = inner.store.handovers(run.id).await?;
+        let (mut calls, gates) = (inner.store.calls_of_run(run.id).await?, inner.store.gates(run.id).await?);
         let draft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
-        let (of_calls, of_gates) = (calls.iter().map(of_call).collect(), gates.iter().map(of_gate).collect());
-        Ok(Self { draft, calls, gates, handovers, of_calls, of_gates, now_ms: inner.store.now_ms() })
+        let handovers = inner.store.handovers(run.id).await?;
+        let by_others = inner.store.spent_by_others(run.id).await?;
+        let mut of_calls = Vec::with_capacity(calls.len());
+        for call in &mut calls {
+            // The answer of the agent that the step's agent handed it over to.
+            if call.state.has_ended() {
+                let answering = inner.store.answering_call(call.id).await?;
+                (call.state, call.output, call.reason) =
+                    (answering.state, answering.output, answering.reason);
+            }
+            of_calls.push(of_call(call));
+        }
+        let of_gates = gates.iter().map(of_gate).collect();
+        Ok(Self {
+            draft,
+            calls,
+            gates,
+            handovers,
+            by_others,
+            of_calls,
+            of_gates,
+            now_ms: inner.store.now_ms(),
+        })
     }
 
     /// The same for crate `chains`.
@@ -51,7 +73,7 @@ impl Known {
 
     /// The tokens that its steps used, and their cost.
     pub(crate) fn spent(&self) -> (i64, i64) {
-        self.calls.iter().map(spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        self.calls.iter().map(spent).fold(self.by_others, |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 }
 
@@ -96,7 +118,7 @@ pub(crate) fn unreadable() -> Error {
 
 /// What a call used: once it has ended what was recorded then, before that what its turn used so far.
 pub(crate) fn spent(call: &store::GroupCall) -> (i64, i64) {
-    if call.state.has_ended() {
+    if call.ended_at_ms.is_some() {
         (call.tokens, call.cost_micros)
     } else {
         (call.turn_tokens, call.turn_cost_micros)

@@ -24,6 +24,9 @@
 //! | `files` | the files of a call: what it gets from the step before, and what it has to give |
 //! | `handing` | files that go from one machine to another |
 //! | `known` | what is on record of a run |
+//! | `talk` | what agents say to each other |
+//! | `discussion` | runs that agents begin: discussions, chains |
+//! | `tools` | the tools of agents, one file each |
 //! | `persona` | the part of the prompt that tells an agent who it is |
 //! | `views` | groups as clients see them |
 //! | [`limits`] | limits, with their units |
@@ -32,6 +35,7 @@
 
 mod ask;
 mod calls;
+mod discussion;
 mod error;
 mod files;
 mod handing;
@@ -44,6 +48,8 @@ mod persona;
 mod rights;
 mod runs;
 mod service;
+mod talk;
+mod tools;
 mod views;
 mod worker;
 

@@ -46,3 +46,15 @@ pub const HANDED_STALL_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The longest wait until files are on disk, or removed from it.
 pub const HANDED_FINISH_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long an agent waits for another one; after that it hears of the answer later.
+pub const ANSWER_PATIENCE: Duration = Duration::from_secs(600);
+
+/// The most agents of a discussion.
+pub const DISCUSSION_AGENTS: usize = 8;
+
+/// The most rounds of a discussion: with 8 agents it has no more steps than a chain may have.
+pub const DISCUSSION_ROUNDS: u32 = 5;
+
+/// How long an agent waits for a run that it began; the run goes on after that.
+pub const RUN_PATIENCE: Duration = Duration::from_secs(1800);

@@ -27,8 +27,12 @@ pub(crate) fn unfit(handle: &str) -> Option<String> {
             "a handle has 1 to {HANDLE_MAX_CHARS} letters, digits, '-' and '_', and begins with a letter or a digit"
         ));
     }
-    let is_taken = EVERYONE.contains(&handle.to_lowercase().as_str());
-    is_taken.then(|| format!("@{handle} asks everyone; choose another handle"))
+    is_everyone(handle).then(|| format!("@{handle} asks everyone; choose another handle"))
+}
+
+/// True for a handle that asks everyone.
+pub(crate) fn is_everyone(handle: &str) -> bool {
+    EVERYONE.contains(&handle.to_lowercase().as_str())
 }
 
 /// Finds the mentions of a text. Its time grows with the text's length alone.

@@ -11,7 +11,7 @@ use execs::{route_request, sandbox_user};
 use futures_util::future::BoxFuture;
 use sandbox::SandboxRouter;
 use store::{Access, AgentDraft, Group, Store, User, UserId};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,6 +21,7 @@ use crate::house::Inner;
 use crate::mentions::unfit;
 use crate::persona::Persona;
 use crate::rights::{Action, check};
+use crate::tools::OfGroups;
 
 /// The groups of all users. Cheap to clone; every clone is the same.
 #[derive(Clone)]
@@ -38,16 +39,19 @@ impl Groups {
     ) -> Self {
         chats.prompt().put(Persona(store.clone()));
         let (wake, tasks, stop) = (Arc::new(Notify::new()), TaskTracker::new(), CancellationToken::new());
-        Self(Arc::new(Inner {
+        let groups = Self(Arc::new(Inner {
             store: store.clone(),
             chats: chats.clone(),
             router: router.clone(),
             tell: Arc::new(tell),
             carrier: Carrier::new(store, chats, router, handed_max_bytes, &wake, &tasks, &stop),
             wake,
+            moved: watch::Sender::new(()),
             tasks,
             stop,
-        }))
+        }));
+        chats.tools().add_source(OfGroups(Arc::clone(&groups.0)));
+        groups
     }
 
     /// Stops working on calls. Open ones stay on record, and go on with the next server.

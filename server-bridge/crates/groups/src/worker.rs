@@ -61,6 +61,9 @@ impl Inner {
     async fn beat(&self) -> Result<()> {
         loop {
             let (mut changed, mut goes_on) = (BTreeSet::new(), false);
+            for (group, call) in self.store.orphaned_calls().await? {
+                self.store.unwant_call(group, call).await?;
+            }
             for call in self.store.calls_at_work().await? {
                 if self.stop.is_cancelled() {
                     return Ok(());
@@ -92,6 +95,9 @@ impl Inner {
                         tracing::error!(%error, run = run.id, "a run of a chain could not go on; it is tried again")
                     }
                 }
+            }
+            if !changed.is_empty() {
+                self.moved.send_replace(());
             }
             for group in changed {
                 self.tell_all(group).await;

@@ -6,6 +6,7 @@
 //! | `grants` | who may ask an agent that is not their own |
 //! | `entries` | the log, and the calls that an entry makes |
 //! | `calls` | calls of agents, from asking to the answer |
+//! | `messages` | what agents say to each other |
 //! | `chains` | chains, their runs and gates |
 //! | `handovers` | files on their way from one agent of a run to the next |
 
@@ -15,6 +16,7 @@ mod entries;
 mod grants;
 mod handovers;
 mod members;
+mod messages;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +33,7 @@ pub use entries::{EntryKind, GroupEntry, NewEntry};
 pub use grants::{GrantMode, GroupGrant};
 pub use handovers::{HandOver, HandedOver, NewHandOver};
 pub use members::{Access, AgentDraft, GroupAgent, GroupPerson};
+pub use messages::{AgentMessage, Asker, Asks, CallMode, Passed};
 
 /// A group, as one of its people sees it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]

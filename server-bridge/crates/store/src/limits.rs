@@ -297,6 +297,8 @@ pub const GROUP_TITLE_MAX_BYTES: usize = 200;
 pub const PERSONA_MAX_BYTES: usize = 16 * 1024;
 /// The longest text of an entry of a group, in bytes.
 pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
+/// The most that agents say to each other without a person, for one thing that a person asked for.
+pub const AGENT_MESSAGES: i64 = 8;
 /// The most calls of an agent that have not ended.
 pub const CALLS_WAITING: i64 = 100;
 /// The most chains of a group.

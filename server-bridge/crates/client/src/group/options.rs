@@ -42,6 +42,18 @@ pub(crate) enum Chain {
         /// The file with the steps; '-' for standard input
         file: String,
     },
+    /// Print a chain as the text that `set` reads
+    Get {
+        /// The group's number
+        group: i64,
+        /// Its name
+        name: String,
+    },
+    /// Print the text of a template to begin with, or list the templates
+    Template {
+        /// The template's name
+        name: Option<String>,
+    },
     /// Remove a chain; its runs go on
     Remove {
         /// The group's number

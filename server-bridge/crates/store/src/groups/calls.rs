@@ -8,6 +8,7 @@ use sqlx::FromRow;
 
 use super::entries::{EntryKind, NewEntry};
 use super::members::touch;
+use super::messages::{CallMode, hear, is_handed_over};
 use crate::error::{Error, Result, check_length};
 use crate::limits::{CALLS_WAITING, ENTRY_MAX_BYTES, JOB_NOTE_MAX_BYTES, beginning};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
@@ -135,6 +136,14 @@ pub struct GroupCall {
     pub turn_tokens: i64,
     /// Their cost.
     pub turn_cost_micros: i64,
+    /// How an agent asks; `None` if a person does.
+    pub mode: Option<CallMode>,
+    /// The handle of the agent that asks, or that answered.
+    pub by_agent: Option<String>,
+    /// The call that this agent was at when it asked.
+    pub parent_id: Option<i64>,
+    /// What a person asked for: `call/12`, or `turn/7` in an agent's own chat; `None` for the person's own call.
+    pub origin: Option<String>,
 }
 
 /// How a call ends.
@@ -156,10 +165,12 @@ macro_rules! calls {
             c.limit_ms, c.request, c.posted_text, c.state, c.reason, c.output, c.is_unwanted, c.chat_id, c.message_id, c.tokens,
             c.cost_micros, c.created_at_ms, c.posted_at_ms, c.ended_at_ms, t.status AS turn_status, t.error AS turn_error,
             COALESCE(t.input_tokens + t.cache_read_tokens + t.cache_write_tokens + t.output_tokens, 0) AS turn_tokens,
-            COALESCE(t.cost_micros, 0) AS turn_cost_micros
-         FROM group_calls c JOIN group_agents a ON a.id = c.agent_id LEFT JOIN turns t ON t.message_id = c.message_id"
+            COALESCE(t.cost_micros, 0) AS turn_cost_micros, c.mode, b.handle AS by_agent, c.parent_id, c.origin
+         FROM group_calls c JOIN group_agents a ON a.id = c.agent_id LEFT JOIN group_agents b ON b.id = c.by_agent_id
+            LEFT JOIN turns t ON t.message_id = c.message_id"
     };
 }
+pub(super) use calls;
 
 impl NewCall<'_> {
     /// Records the call within a change; `None` if the step's attempt has one already.
@@ -380,8 +391,13 @@ impl Store {
             "" => entry,
             output => NewEntry { kind: EntryKind::Agent, author: &call.handle, text: output, ..entry },
         };
-        if !entry.text.is_empty() {
-            entry.insert(&mut transaction, Some(call.id), self.now_ms()).await?;
+        // Who handed its task over is not heard: the other one answers.
+        if !is_handed_over(&mut transaction, call.id).await? {
+            let posted = match entry.text {
+                "" => None,
+                _ => Some(entry.insert(&mut transaction, Some(call.id), self.now_ms()).await?.id),
+            };
+            hear(&mut transaction, call.id, posted, self.now_ms()).await?;
         }
         touch(&mut transaction, call.group_id, self.now_ms()).await?;
         transaction.commit().await?;

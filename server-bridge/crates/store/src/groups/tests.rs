@@ -1,3 +1,5 @@
+mod messages;
+
 use crate::testing;
 use crate::{
     Access, AgentDraft, CallEnd, CallState, EntryKind, Error, GrantMode, GroupCall, HandedOver, Name,

@@ -35,6 +35,10 @@ pub(super) const TABLE: &[Row] = &[
     ("{} has no grant for @{}", "{0} 没有 @{1} 的授权"),
     ("@{} asks everyone; choose another handle", "@{0} 表示询问所有智能体，请换一个名称"),
     ("@{} could not answer: {}", "@{0} 未能回答：{1*}"),
+    (
+        "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
+        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止。如需继续，请询问其中一个智能体。",
+    ),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从此服务器移除"),
     (

@@ -1,0 +1,298 @@
+//! What agents say to each other: who asks, what holds for it, and the wait for the answer.
+//!
+//! An agent asks with the rights of the person who asked for its turn, checked as for that person. Where the machine belongs to somebody
+//! else than an agent that asked on the way, its owner is asked before each change that no rule allows.
+
+use agent::approval::Mode;
+use agent::tool::{AgentTurn, Failure};
+use chains::Spent;
+use sha2::{Digest, Sha256};
+use store::{AgentMessage, Asker, Asks, CallMode, CallState, GroupAgent, GroupCall, NewCall, Passed, User};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::known::Known;
+use crate::limits::{ANSWER_PATIENCE, LONGEST_SLEEP};
+use crate::mentions::is_everyone;
+use crate::rights::Action;
+
+/// What an agent says.
+pub(crate) struct Words<'a> {
+    /// The tool that it says it with.
+    pub(crate) tool: &'static str,
+    /// The agent that it asks, by handle; `None` to tell the group.
+    pub(crate) to: Option<&'a str>,
+    /// The text.
+    pub(crate) text: &'a str,
+    /// How it asks.
+    pub(crate) mode: CallMode,
+}
+
+/// The end of a wait for an answer; each with the handle of the agent that answers.
+pub(crate) enum Answer {
+    /// The answer.
+    Given(String, String),
+    /// There is none, and why.
+    None(String, String),
+    /// It comes later; with the reason in brackets, or nothing.
+    Later(String, String),
+}
+
+/// The agent of a turn, and who asked for it.
+pub(crate) struct Speaker {
+    pub(crate) agent: GroupAgent,
+    /// The person who asked for the turn.
+    pub(crate) user: User,
+    /// The call that asks for it; `None` in a turn that the agent's owner asked for in its chat.
+    pub(crate) call: Option<GroupCall>,
+    /// What that person asked for, as the store knows it.
+    pub(crate) origin: String,
+}
+
+impl Speaker {
+    /// What the server says in the log once the agents have said all that they may.
+    pub(crate) fn notice(&self) -> String {
+        format!(
+            "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
+            store::limits::AGENT_MESSAGES,
+            self.user.name
+        )
+    }
+}
+
+/// What an agent is told then.
+pub(crate) const TOO_MANY: &str = "the agents have exchanged as many messages as they may without a person; end your answer with what you \
+have, and say what is still open";
+
+/// The key of what an agent says with a tool: the same words of the same turn are the same message, so that what is asked again after a
+/// restart was posted before.
+pub(crate) fn key_of(tool: &str, turn: &AgentTurn<'_>, agent: i64, words: &str) -> String {
+    let words = format!("{tool} {} {agent} {words}", turn.turn);
+    Sha256::digest(words).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Inner {
+    /// Posts what an agent says, once, and returns the call that it makes.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that tells the agent what to do instead.
+    pub(crate) async fn say(&self, turn: &AgentTurn<'_>, words: Words<'_>) -> Result<Option<i64>> {
+        let Words { tool, to, text, mode } = words;
+        let speaker = self.speaker(turn).await?;
+        let Speaker { agent, user, call, origin } = &speaker;
+        if text.trim().is_empty() {
+            return Err(Error::invalid("the message is empty; write something"));
+        }
+        self.group_for(user, agent.group_id, if to.is_some() { Action::Ask } else { Action::Post }).await?;
+        let asked = match to {
+            Some(to) => Some(self.asked_agent(&speaker, to).await?),
+            None => None,
+        };
+        if mode == CallMode::HandOff && call.is_none() {
+            let why = "only what was asked in the group can be handed over; use SendMessage";
+            return Err(Error::invalid(why));
+        }
+        if asked.is_some() {
+            self.check_budget(origin).await?;
+        }
+        let to = asked.as_ref().map_or(0, |asked| asked.id);
+        let key = key_of(tool, turn, agent.id, &format!("{to}\n{text}"));
+        let shown = match &asked {
+            Some(asked) => format!("@{} {text}", asked.handle),
+            None => text.to_owned(),
+        };
+        let limit_ms = match call {
+            Some(call) if mode == CallMode::HandOff => call.limit_ms.map(|limit| {
+                (limit - (self.store.now_ms() - call.posted_at_ms.unwrap_or(call.created_at_ms))).max(1)
+            }),
+            _ => None,
+        };
+        let notice = speaker.notice();
+        let asks = asked.as_ref().map(|asked| Asks {
+            call: NewCall {
+                group: agent.group_id,
+                agent: asked.id,
+                user: user.id,
+                user_name: &user.name,
+                request: text,
+                step: None,
+                limit_ms,
+            },
+            mode,
+            by_agent: agent.id,
+            parent: call.as_ref().map(|call| call.id),
+        });
+        let handles: Vec<_> = asked.iter().map(|asked| asked.handle.as_str()).collect();
+        let message = AgentMessage {
+            group: agent.group_id,
+            handle: &agent.handle,
+            origin,
+            key: &key,
+            text: &shown,
+            asks_json: &serde_json::to_string(&handles).expect("texts are always JSON"),
+            asks,
+            notice: &notice,
+        };
+        let passed = self.store.pass_message(message).await?;
+        self.changed(agent.group_id).await;
+        let handle = asked.as_ref().map_or("", |asked| asked.handle.as_str());
+        match passed {
+            Passed::Posted(call) => Ok(call),
+            Passed::TooMany => Err(Error::refused("limit", TOO_MANY)),
+            Passed::Circle => Err(Error::refused(
+                "conflict",
+                format!(
+                    "@{handle} waits for your answer and cannot answer you before; give your answer, or ask it with background: true"
+                ),
+            )),
+            Passed::HandedOver => {
+                Err(Error::refused("conflict", "you have handed this over already; end your answer"))
+            }
+        }
+    }
+
+    /// The agent of a turn, and the person who asked for the turn.
+    pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
+        let agent = self.store.agent_of_chat(turn.root).await?;
+        let agent = agent.ok_or_else(|| Error::invalid("you are no agent of a group any more"))?;
+        let over = || Error::refused("gone", "what you were asked has ended; end your answer");
+        let (user, call) = match self.store.asker_of_turn(turn.root, turn.turn).await? {
+            Asker::Call(call) => (call.user.ok_or_else(over)?, Some(*call)),
+            Asker::Owner => (agent.owner, None),
+            Asker::Nobody => return Err(over()),
+        };
+        let user = self.store.user_by_id(user).await?.ok_or_else(over)?;
+        let origin = match &call {
+            Some(call) => call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id)),
+            None => format!("turn/{}", turn.turn),
+        };
+        Ok(Speaker { agent, user, call, origin })
+    }
+
+    /// The agent that another one asks, if the person who asked may.
+    pub(crate) async fn asked_agent(&self, speaker: &Speaker, to: &str) -> Result<GroupAgent> {
+        let to = to.trim().trim_start_matches('@');
+        let own = &speaker.agent;
+        if is_everyone(to) {
+            return Err(Error::invalid("only a person asks everyone; ask the agents one by one"));
+        }
+        let agents = self.store.group_agents(own.group_id).await?;
+        let asked = agents.iter().find(|agent| agent.handle.to_lowercase() == to.to_lowercase());
+        let Some(asked) = asked else {
+            let others: Vec<_> = agents
+                .iter()
+                .filter(|agent| agent.id != own.id)
+                .map(|agent| format!("@{}", agent.handle))
+                .collect();
+            let others = if others.is_empty() { "nobody".to_owned() } else { others.join(", ") };
+            let to: String = to.chars().take(chains::limits::HANDLE_MAX_CHARS).collect();
+            return Err(Error::refused(
+                "not_found",
+                format!("there is no agent @{to} in this group; you can ask {others}"),
+            ));
+        };
+        if asked.id == own.id {
+            return Err(Error::invalid(format!("you are @{} yourself; ask another agent", own.handle)));
+        }
+        match self.mode_for(asked, speaker.user.id).await {
+            Ok(_) => Ok(asked.clone()),
+            Err(Error::Refused { kind, .. }) => Err(Error::refused(
+                kind,
+                format!(
+                    "{} asked you, and {} has not let {} ask @{}",
+                    speaker.user.name, asked.owner_name, speaker.user.name, asked.handle
+                ),
+            )),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The call that a person, or the step of a chain, made; `None` in a turn that an agent's owner asked for in its chat.
+    pub(crate) async fn root_call(&self, origin: &str) -> Result<Option<GroupCall>> {
+        match origin.strip_prefix("call/").map(str::parse) {
+            Some(Ok(call)) => Ok(Some(self.store.group_call(call).await?)),
+            Some(Err(_)) | None => Ok(None),
+        }
+    }
+
+    /// Refuses to ask another agent for a run of a chain that has used up its budget.
+    async fn check_budget(&self, origin: &str) -> Result<()> {
+        let Some(call) = self.root_call(origin).await? else { return Ok(()) };
+        let Some(run) = call.run_id else { return Ok(()) };
+        let run = self.store.group_run(call.group_id, run).await?;
+        let known = Known::read(self, &run).await?;
+        let Spent { tokens, cost_micro_usd, .. } = known.run(&run).spent;
+        let budget = known.draft.budget.unwrap_or_default();
+        let is_used_up = budget.tokens.is_some_and(|most| tokens >= most)
+            || budget.cost_micro_usd.is_some_and(|most| cost_micro_usd >= most);
+        if is_used_up {
+            return Err(Error::refused(
+                "limit",
+                "the budget of the chain's run is used up; end your answer with what you have",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Waits for the answer to a call: until it ends, or it turns out to take long.
+    ///
+    /// # Errors
+    /// [`Failure::Told`] if the wait is cancelled; the call is stopped then.
+    pub(crate) async fn answer_of(
+        &self,
+        call: i64,
+        cancelled: &CancellationToken,
+    ) -> std::result::Result<Answer, Failure> {
+        let until = Instant::now() + ANSWER_PATIENCE;
+        let mut moved = self.moved.subscribe();
+        loop {
+            moved.mark_unchanged();
+            let asked = self.store.group_call(call).await.map_err(Error::from)?;
+            let now = self.store.answering_call(call).await.map_err(Error::from)?;
+            match now.state {
+                CallState::Done => return Ok(Answer::Given(now.handle, now.output)),
+                CallState::Failed | CallState::Stopped => return Ok(Answer::None(now.handle, now.reason)),
+                // An earlier server left it waiting: the answer is on its way as a message.
+                _ if asked.mode == Some(CallMode::Background) => {
+                    return Ok(Answer::Later(now.handle, String::new()));
+                }
+                CallState::Waiting | CallState::Running | CallState::Queued => {}
+            }
+            if (now.state == CallState::Waiting || Instant::now() >= until)
+                && self.store.stop_waiting(&asked).await.map_err(Error::from)?
+            {
+                let why = if now.reason.is_empty() { String::new() } else { format!(" ({})", now.reason) };
+                return Ok(Answer::Later(now.handle, why));
+            }
+            tokio::select! {
+                _ = moved.changed() => {}
+                () = sleep_until(until.min(Instant::now() + LONGEST_SLEEP)) => {}
+                () = cancelled.cancelled() => {
+                    self.store.unwant_call(now.group_id, now.id).await.map_err(Error::from)?;
+                    self.changed(now.group_id).await;
+                    return Err(Failure::Told("the wait for the answer was stopped".to_owned()));
+                }
+            }
+        }
+    }
+
+    /// The approval mode of an agent for a call: `ask` at most if an agent of another owner asked on the way.
+    pub(crate) async fn careful(&self, call: &GroupCall, agent: &GroupAgent, mode: String) -> Result<String> {
+        let mut at = call.parent_id;
+        while let Some(parent) = at {
+            let parent = match self.store.group_call(parent).await {
+                Ok(parent) => parent,
+                Err(store::Error::NotFound { .. }) => break,
+                Err(error) => return Err(error.into()),
+            };
+            let asking = self.store.group_agent(parent.agent_id).await?;
+            if asking.owner != agent.owner && mode != Mode::Plan.as_str() {
+                return Ok(Mode::Ask.as_str().to_owned());
+            }
+            at = parent.parent_id;
+        }
+        Ok(mode)
+    }
+}

@@ -1,0 +1,414 @@
+//! What agents say to each other: an entry is written together with the call that it makes, once for each key.
+//!
+//! ```text
+//!   wait:        the agent waits for the end of the call, and is given the answer
+//!   background:  the agent goes on; the end of the call makes a call of mode `answer` to it
+//!   hand_off:    the agent's own call ends without an entry; the end of this one counts for it
+//! ```
+//! All that agents say because of one thing that a person asked for has the same origin: `call/12`, or `turn/7` in the agent's own chat.
+//! No agent waits for one that waits for it: a call that would close such a circle is not made.
+
+use std::collections::{HashMap, HashSet};
+
+use sqlx::FromRow;
+
+use super::calls::{GroupCall, NewCall, calls};
+use super::entries::{EntryKind, NewEntry};
+use super::members::touch;
+use crate::error::{Error, Result, check_length};
+use crate::limits::{AGENT_MESSAGES, ENTRY_MAX_BYTES, beginning};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{ChatId, Store, TurnId};
+
+/// How an agent asks another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum CallMode {
+    /// It waits for the answer.
+    Wait,
+    /// It hears of the answer later.
+    Background,
+    /// It hands its task over.
+    HandOff,
+    /// It is given the answer that it did not wait for.
+    Answer,
+}
+
+impl CallMode {
+    /// Its name in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::Background => "background",
+            Self::HandOff => "hand_off",
+            Self::Answer => "answer",
+        }
+    }
+}
+
+crate::sql::bind_as_word!(CallMode);
+
+/// Who asked for the turn that an agent is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// A call of the group.
+    Call(Box<GroupCall>),
+    /// The agent's owner, in the agent's chat.
+    Owner,
+    /// Nobody any more: what the turn was asked for has ended.
+    Nobody,
+}
+
+/// Something that an agent says in its group.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentMessage<'a> {
+    /// The group.
+    pub group: i64,
+    /// The agent's handle.
+    pub handle: &'a str,
+    /// What a person asked for.
+    pub origin: &'a str,
+    /// The same key of the same origin is the same message.
+    pub key: &'a str,
+    /// The text, at most 1 MiB.
+    pub text: &'a str,
+    /// The handles of the agents that it asks, as a JSON list.
+    pub asks_json: &'a str,
+    /// The call that it makes, if any.
+    pub asks: Option<Asks<'a>>,
+    /// What the server says in the log, once, if the agents have said all that they may.
+    pub notice: &'a str,
+}
+
+/// The call that a message makes.
+#[derive(Clone, Copy, Debug)]
+pub struct Asks<'a> {
+    /// The call; its user is the person who asked for the turn.
+    pub call: NewCall<'a>,
+    /// How it is asked.
+    pub mode: CallMode,
+    /// The agent that asks.
+    pub by_agent: i64,
+    /// The call that the agent is at.
+    pub parent: Option<i64>,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// It is in the log, with this call.
+    Posted(Option<i64>),
+    /// The agents have said all that they may without a person.
+    TooMany,
+    /// The other agent waits for this one.
+    Circle,
+    /// The task was handed over before.
+    HandedOver,
+}
+
+/// A call, as far as it says who waits for whom.
+#[derive(FromRow)]
+struct Link {
+    id: i64,
+    agent_id: i64,
+    parent_id: Option<i64>,
+    mode: Option<CallMode>,
+    has_ended: bool,
+}
+
+impl AgentMessage<'_> {
+    async fn post(&self, transaction: &mut Transaction, now_ms: i64) -> Result<Passed> {
+        let said: i64 = query_scalar(
+            "SELECT COUNT(*) FROM group_entries WHERE origin = $1 AND message_key IS NOT NULL AND kind = 'agent'",
+        )
+        .bind(self.origin)
+        .fetch_one(&mut *transaction)
+        .await?;
+        if said >= AGENT_MESSAGES {
+            let known: bool = query_scalar(
+                "SELECT EXISTS (SELECT 1 FROM group_entries WHERE origin = $1 AND kind = 'server')",
+            )
+            .bind(self.origin)
+            .fetch_one(&mut *transaction)
+            .await?;
+            if !known {
+                let notice = NewEntry::of_server(self.group, self.notice);
+                let entry = notice.insert(transaction, None, now_ms).await?;
+                mark(transaction, entry.id, self.origin, "stopped").await?;
+            }
+            return Ok(Passed::TooMany);
+        }
+        if let Some(Asks { call, mode, parent, .. }) = self.asks {
+            if let Some(parent) = parent.filter(|_| mode == CallMode::HandOff)
+                && is_handed_over(transaction, parent).await?
+            {
+                return Ok(Passed::HandedOver);
+            }
+            if let Some(parent) = parent.filter(|_| mode != CallMode::Background)
+                && waits_for(transaction, self.group, call.agent, parent).await?
+            {
+                return Ok(Passed::Circle);
+            }
+        }
+        let entry = NewEntry {
+            kind: EntryKind::Agent,
+            author: self.handle,
+            asks_json: self.asks_json,
+            ..NewEntry::of_server(self.group, self.text)
+        };
+        let entry = entry.insert(transaction, None, now_ms).await?;
+        mark(transaction, entry.id, self.origin, self.key).await?;
+        let Some(Asks { call, mode, by_agent, parent, .. }) = self.asks else {
+            return Ok(Passed::Posted(None));
+        };
+        let id = call.insert(transaction, Some(entry.id), now_ms).await?;
+        let id = id.ok_or_else(|| Error::not_found("agent", call.agent.to_string()))?;
+        query(
+            "UPDATE group_calls SET mode = $1, by_agent_id = $2, parent_id = $3, origin = $4 WHERE id = $5",
+        )
+        .bind(mode)
+        .bind(by_agent)
+        .bind(parent)
+        .bind(self.origin)
+        .bind(id)
+        .execute(&mut *transaction)
+        .await?;
+        Ok(Passed::Posted(Some(id)))
+    }
+}
+
+/// Says which message of which origin an entry is.
+async fn mark(transaction: &mut Transaction, entry: i64, origin: &str, key: &str) -> Result<()> {
+    query("UPDATE group_entries SET origin = $1, message_key = $2 WHERE id = $3")
+        .bind(origin)
+        .bind(key)
+        .bind(entry)
+        .execute(&mut *transaction)
+        .await?;
+    Ok(())
+}
+
+/// True if the agent of a call handed its task over.
+pub(super) async fn is_handed_over(transaction: &mut Transaction, call: i64) -> Result<bool> {
+    let handed =
+        query_scalar("SELECT EXISTS (SELECT 1 FROM group_calls WHERE parent_id = $1 AND mode = 'hand_off')");
+    Ok(handed.bind(call).fetch_one(&mut *transaction).await?)
+}
+
+/// True if `agent` cannot answer before the call `until` ends: its first open call waits for it, directly or not.
+async fn waits_for(transaction: &mut Transaction, group: i64, agent: i64, until: i64) -> Result<bool> {
+    let links: Vec<Link> = query_as(
+        "SELECT id, agent_id, parent_id, mode, ended_at_ms IS NOT NULL AS has_ended FROM group_calls
+         WHERE group_id = $1 AND (ended_at_ms IS NULL
+            OR origin IN (SELECT origin FROM group_calls WHERE group_id = $1 AND ended_at_ms IS NULL AND origin IS NOT NULL))
+         ORDER BY id",
+    )
+    .bind(group)
+    .fetch_all(&mut *transaction)
+    .await?;
+    let mut heads: HashMap<i64, &Link> = HashMap::new();
+    for link in links.iter().filter(|link| !link.has_ended) {
+        heads.entry(link.agent_id).or_insert(link);
+    }
+    let mut seen = HashSet::new();
+    let mut next: Vec<&Link> = heads.get(&agent).copied().into_iter().collect();
+    while let Some(link) = next.pop() {
+        if !seen.insert(link.id) {
+            continue;
+        }
+        if link.id == until {
+            return Ok(true);
+        }
+        // An open one waits for those before it.
+        next.extend(heads.get(&link.agent_id).filter(|_| !link.has_ended).copied());
+        let waits = |child: &&Link| match child.mode {
+            Some(CallMode::Wait) => !link.has_ended,
+            Some(CallMode::HandOff) => true,
+            Some(CallMode::Background | CallMode::Answer) | None => false,
+        };
+        next.extend(links.iter().filter(|child| child.parent_id == Some(link.id)).filter(waits));
+    }
+    Ok(false)
+}
+
+/// Lets an agent hear of the end of a call that it did not wait for.
+pub(super) async fn hear(
+    transaction: &mut Transaction,
+    call: i64,
+    entry: Option<i64>,
+    now_ms: i64,
+) -> Result<()> {
+    let ended = one(transaction, call).await?;
+    let mut asked = ended.clone();
+    while asked.mode == Some(CallMode::HandOff) {
+        let Some(parent) = asked.parent_id else { return Ok(()) };
+        asked = one(transaction, parent).await?;
+    }
+    let text = match ended.state {
+        super::CallState::Done => ended.output,
+        super::CallState::Failed => format!("No answer: {}", ended.reason),
+        _ => return Ok(()),
+    };
+    if asked.mode != Some(CallMode::Background) {
+        return Ok(());
+    }
+    query(
+        "INSERT INTO group_calls (group_id, agent_id, asked_by_id, asked_by, entry_id, request, state, created_at_ms, mode, by_agent_id,
+            parent_id, origin)
+         SELECT c.group_id, a.id, c.asked_by_id, c.asked_by, $2, $3, 'queued', $4, 'answer', $5, c.parent_id, c.origin
+         FROM group_calls c JOIN group_agents a ON a.id = c.by_agent_id WHERE c.id = $1 AND a.removed_at_ms IS NULL",
+    )
+    .bind(asked.id)
+    .bind(entry)
+    .bind(beginning(&text, ENTRY_MAX_BYTES))
+    .bind(now_ms)
+    .bind(ended.agent_id)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(())
+}
+
+async fn one(transaction: &mut Transaction, call: i64) -> Result<GroupCall> {
+    Ok(query_as(concat!(calls!(), " WHERE c.id = $1")).bind(call).fetch_one(&mut *transaction).await?)
+}
+
+impl Store {
+    /// Who asked for a turn of an agent's chat. The text that was said there has to be the call's own: nobody speaks as a call by
+    /// choosing its send id.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn asker_of_turn(&self, chat: &ChatId, turn: TurnId) -> Result<Asker> {
+        let said: Option<(Option<String>, String)> = query_as(
+            "SELECT s.send_id, m.text FROM turns t JOIN messages m ON m.id = t.said_id
+                LEFT JOIN sends s ON s.message_id = m.id AND s.chat_id = t.chat_id
+             WHERE t.id = $1 AND t.chat_id = $2",
+        )
+        .bind(turn)
+        .bind(chat)
+        .fetch_optional(self.database.latest())
+        .await?;
+        let Some((send_id, text)) = said else { return Ok(Asker::Nobody) };
+        let Some(call) = send_id.as_deref().and_then(|id| id.strip_prefix("call/")) else {
+            return Ok(Asker::Owner);
+        };
+        let Ok(call) = call.parse() else { return Ok(Asker::Nobody) };
+        let call = match self.group_call(call).await {
+            Ok(call) => call,
+            Err(Error::NotFound { .. }) => return Ok(Asker::Nobody),
+            Err(error) => return Err(error),
+        };
+        let is_own = call.chat.as_ref() == Some(chat) && call.posted_text.as_deref() == Some(text.as_str());
+        let is_open = !call.state.has_ended() && !call.is_unwanted;
+        Ok(if is_own && is_open { Asker::Call(Box::new(call)) } else { Asker::Nobody })
+    }
+
+    /// Posts what an agent says, with the call that it makes: all or nothing, and once for each key.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] beyond 1 MiB of text or 100 open calls of an agent; [`Error::NotFound`] if that agent was removed.
+    pub async fn pass_message(&self, message: AgentMessage<'_>) -> Result<Passed> {
+        check_length("message", message.text, ENTRY_MAX_BYTES)?;
+        let mut transaction = self.database.write(Scope::Group(message.group)).await?;
+        let known: Option<i64> =
+            query_scalar("SELECT id FROM group_entries WHERE origin = $1 AND message_key = $2")
+                .bind(message.origin)
+                .bind(message.key)
+                .fetch_optional(&mut transaction)
+                .await?;
+        if let Some(entry) = known {
+            let call = query_scalar("SELECT id FROM group_calls WHERE entry_id = $1 AND mode <> 'answer'")
+                .bind(entry)
+                .fetch_optional(&mut transaction)
+                .await?;
+            return Ok(Passed::Posted(call));
+        }
+        let passed = message.post(&mut transaction, self.now_ms()).await?;
+        touch(&mut transaction, message.group, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(passed)
+    }
+
+    /// The call whose end counts for this one: itself, or the last one that its task was handed over to.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub async fn answering_call(&self, call: i64) -> Result<GroupCall> {
+        let mut answering = self.group_call(call).await?;
+        loop {
+            let next: Option<GroupCall> =
+                query_as(concat!(calls!(), " WHERE c.parent_id = $1 AND c.mode = 'hand_off'"))
+                    .bind(answering.id)
+                    .fetch_optional(self.database.latest())
+                    .await?;
+            match next {
+                Some(next) => answering = next,
+                None => return Ok(answering),
+            }
+        }
+    }
+
+    /// Has the agent that waits for a call hear of its end later; returns false if it has ended.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn stop_waiting(&self, call: &GroupCall) -> Result<bool> {
+        let mut transaction = self.database.write(Scope::Group(call.group_id)).await?;
+        let mut last = call.id;
+        loop {
+            let next: Option<i64> =
+                query_scalar("SELECT id FROM group_calls WHERE parent_id = $1 AND mode = 'hand_off'")
+                    .bind(last)
+                    .fetch_optional(&mut transaction)
+                    .await?;
+            match next {
+                Some(next) => last = next,
+                None => break,
+            }
+        }
+        if one(&mut transaction, last).await?.state.has_ended() {
+            return Ok(false);
+        }
+        query("UPDATE group_calls SET mode = 'background' WHERE id = $1 AND mode = 'wait'")
+            .bind(call.id)
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    /// Open calls that nobody waits for any more, each with its group: what asked for them was stopped, or its agent ended while it
+    /// waited.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn orphaned_calls(&self) -> Result<Vec<(i64, i64)>> {
+        Ok(query_as(
+            "SELECT c.group_id, c.id FROM group_calls c JOIN group_calls p ON p.id = c.parent_id
+                LEFT JOIN group_runs r ON r.id = p.run_id
+             WHERE c.ended_at_ms IS NULL AND NOT c.is_unwanted
+                AND (p.state = 'stopped' OR r.state = 'stopped' OR (p.ended_at_ms IS NOT NULL AND c.mode = 'wait'))",
+        )
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The tokens that a run's agents had others use, and their cost in millionths of a US dollar.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn spent_by_others(&self, run: i64) -> Result<(i64, i64)> {
+        let calls: Vec<GroupCall> = query_as(concat!(
+            calls!(),
+            " WHERE c.run_id IS NULL AND c.origin IN (SELECT 'call/' || r.id FROM group_calls r WHERE r.run_id = $1)"
+        ))
+        .bind(run)
+        .fetch_all(self.database.reader())
+        .await?;
+        let spent = |call: &GroupCall| match call.state.has_ended() {
+            true => (call.tokens, call.cost_micros),
+            false => (call.turn_tokens, call.turn_cost_micros),
+        };
+        Ok(calls.iter().map(spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+    }
+}

@@ -166,7 +166,7 @@ test("a run is stopped, and the members of a group are managed", async ({ page, 
   await parts.getByRole("link", { name: "Members" }).click();
   await page.getByLabel("Access of bob").selectOption("reader");
   await expect(page.getByLabel("Access of bob")).toHaveValue("reader");
-  await page.getByRole("button", { name: "Make @tester the lead" }).click();
+  await page.getByRole("button", { name: "Make lead: @tester" }).click();
   await expect(page.getByTestId("agent").filter({ hasText: "@tester" })).toContainText("lead");
   await page.getByLabel("Handle").fill("helper");
   await page.getByLabel("Machine").selectOption("tower");

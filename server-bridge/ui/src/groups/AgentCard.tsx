@@ -100,8 +100,8 @@ function Grants({ group, agent, act }: Omit<Props, "onEdit">) {
               </option>
             ))}
           </select>
-          <button type="button" aria-label={t("grantName", { name: chosen, handle })} onClick={() => act(() => requests.putGrant(group.id, handle, chosen, mode))}>
-            {t("grant")}
+          <button type="button" onClick={() => act(() => requests.putGrant(group.id, handle, chosen, mode))}>
+            {t("grantName", { name: chosen, handle })}
           </button>
         </div>
       )}

@@ -1,5 +1,7 @@
 //! Files that go from the agent of one step of a chain to the agent of the next one, machine to machine.
 
+mod trouble;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -89,6 +91,20 @@ fn is_half_written(workspace: &Path) -> bool {
     handed.is_ok_and(|mut entries| {
         entries.any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with(".part-"))
     })
+}
+
+/// Files of 40 MiB, which are on their way for long enough.
+fn put_many(root: &Path) {
+    for number in 0..40 {
+        put(root, &format!("out/{number}"), &vec![number; 1 << 20]);
+    }
+}
+
+fn until_half_written(team: &Team, workspace: &Path, run: &Value) {
+    eventually("files are half-written", PATIENCE, || {
+        assert_ne!(team.run(run)["state"], "done", "too late");
+        is_half_written(workspace).then_some(())
+    });
 }
 
 #[test]
@@ -208,190 +224,6 @@ fn a_step_without_its_outputs_fails_and_the_next_attempt_is_told() {
 }
 
 #[test]
-fn files_wait_for_both_machines_and_go_nowhere_else() {
-    let team = team();
-    let token = team.world.alice.add_runner("box");
-    team.alice(&["add-agent", &team.group, "builder", "--on", "box"]);
-    put(team.world.machine.workspace(), "out/a", b"x");
-    let steps = "1. @coder: make it [outputs out/] [gate]\n2. @builder: build it\n";
-    let run = team.begin(steps);
-    let gate = team.until_run(&run, "asking")["gate"].clone();
-    team.answer(&team.world.alice, &gate, &["approve"]);
-    waits(&team, &run, "runner box is offline");
-    let mut machine = Machine::start_with_token(&team.world.server, "box", &token, &[]);
-    let done = team.until_run(&run, "done");
-    assert_eq!(done["steps"][1]["received"]["to_runner"], "box");
-    assert!(machine.workspace().join(format!("handed/{run}/1/out/a")).exists());
-    assert!(!team.desk.workspace().join("handed").exists());
-
-    // The machine that has the files is away.
-    let run = team.begin("1. @builder: make it [outputs handed/]\n2. @coder: read it\n");
-    team.until_run(&run, "done");
-    let run = team.begin("1. @builder: make it [outputs handed/] [gate]\n2. @coder: read it\n");
-    let gate = team.until_run(&run, "asking")["gate"].clone();
-    machine.stop();
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
-    team.answer(&team.world.alice, &gate, &["approve"]);
-    waits(&team, &run, "the files of step 1 are on box, which is offline");
-    // It is revoked while it is waited for.
-    team.world.run(&["runner", "revoke", "box"]);
-    let gate = failure(&team, &run, 1);
-    let question = gate["question"].as_str().unwrap();
-    assert!(question.contains("could not be passed on: the runner box was revoked"), "{question}");
-    team.answer(&team.world.alice, &gate, &["stop"]);
-    team.until_run(&run, "stopped");
-
-    // The machine that was to get them is revoked.
-    let run = team.begin(steps);
-    let gate = team.until_run(&run, "asking")["gate"].clone();
-    team.answer(&team.world.alice, &gate, &["approve"]);
-    let gate = failure(&team, &run, 1);
-    assert_eq!(gate["replies"], json!(["redo", "edit", "stop"]));
-    assert!(gate["question"].as_str().unwrap().contains("box was revoked"), "{gate}");
-}
-
-#[test]
-fn nothing_leads_out_of_a_workspace() {
-    let team = team();
-    let (laptop, desk) = (team.world.machine.workspace(), team.desk.workspace());
-    let outside = tempfile::tempdir().unwrap();
-    fs::write(outside.path().join("secret"), "secret").unwrap();
-    for output in ["/etc", "../x", "a/../../b", "~/x", "a/./b", "{a}"] {
-        let set = ["group", "chain", "set", &team.group, "story", "-"];
-        let text = format!("1. @coder: x [outputs {output}]\n2. @writer: y\n");
-        let refused = team.world.alice.with_stdin(&set, text.as_bytes());
-        assert!(refused.code != 0 && refused.stderr.contains("cannot be an output"), "{output}: {refused:?}");
-    }
-    // An output that leads out, and one that holds a link which does.
-    symlink(outside.path(), laptop.join("out")).unwrap();
-    symlink(outside.path().join("secret"), laptop.join("file")).unwrap();
-    put(laptop, "report/a", b"x");
-    symlink(outside.path().join("secret"), laptop.join("report/secret")).unwrap();
-    for (output, step, why) in [
-        ("out/", 0, "escapes"),
-        ("out", 0, "escapes"),
-        ("file", 0, "escapes"),
-        ("report/", 1, "the link points outside"),
-    ] {
-        let run = team.begin(&format!("1. @coder: make it [outputs {output}]\n2. @writer: read it\n"));
-        let gate = failure(&team, &run, step);
-        let question = gate["question"].as_str().unwrap();
-        assert!(question.contains(why), "{output}: {question}");
-        team.answer(&team.world.alice, &gate, &["stop"]);
-        team.until_run(&run, "stopped");
-        assert!(!is_half_written(desk), "{output}");
-    }
-    // The place where files arrive leads out.
-    fs::remove_file(laptop.join("report/secret")).unwrap();
-    let _ = fs::remove_dir_all(desk.join("handed"));
-    symlink(outside.path(), desk.join("handed")).unwrap();
-    let run = team.begin("1. @coder: make it [outputs report/]\n2. @writer: read it\n");
-    let gate = failure(&team, &run, 1);
-    assert!(gate["question"].as_str().unwrap().contains("escapes"), "{gate}");
-    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
-    // Somebody puts it right, and tries again.
-    fs::remove_file(desk.join("handed")).unwrap();
-    team.answer(&team.world.alice, &gate, &["redo"]);
-    team.until_run(&run, "done");
-    assert_eq!(tree(&desk.join(format!("handed/{run}/1/report"))), tree(&laptop.join("report")));
-}
-
-#[test]
-fn what_is_in_the_way_is_never_overwritten() {
-    let team = team();
-    let (laptop, desk) = (team.world.machine.workspace(), team.desk.workspace());
-    put(laptop, "a", b"new");
-    let first = team.begin("1. @coder: make it [outputs a]\n2. @writer: read it\n");
-    team.until_run(&first, "done");
-    let next = first.as_i64().unwrap() + 1;
-    put(desk, &format!("handed/{next}/1/a"), b"old");
-    put(desk, &format!("handed/{next}/1-2"), b"a file");
-    let run = team.begin("1. @coder: make it [outputs a]\n2. @writer: read it\n");
-    assert_eq!(run, json!(next));
-    let done = team.until_run(&run, "done");
-    let directory = format!("handed/{next}/1-3");
-    assert_eq!(done["steps"][1]["received"]["directory"], json!(directory));
-    assert_eq!(fs::read(desk.join(format!("handed/{next}/1/a"))).unwrap(), b"old");
-    assert_eq!(fs::read(desk.join(directory).join("a")).unwrap(), b"new");
-    assert!(!is_half_written(desk));
-}
-
-#[test]
-fn a_grant_that_is_taken_back_keeps_the_files_where_they_are() {
-    let team = team();
-    put(team.world.machine.workspace(), "a", b"x");
-    let set = ["group", "chain", "set", &team.group, "story", "-"];
-    let chain = b"1. @coder: make it [outputs a] [gate]\n2. @writer: read it\n";
-    assert_eq!(team.world.alice.with_stdin(&set, chain).code, 0);
-    let run = team.of(&team.bob, &["chain", "run", &team.group, "story", "x"])["id"].clone();
-    let gate = team.until_run(&run, "asking")["gate"].clone();
-    team.alice(&["revoke", &team.group, "coder", "bob"]);
-    team.answer(&team.bob, &gate, &["approve"]);
-    let gate = failure(&team, &run, 1);
-    let question = gate["question"].as_str().unwrap();
-    assert!(question.contains("could not be passed on: @coder works on a machine of alice"), "{question}");
-    assert!(!team.desk.workspace().join("handed").exists());
-    // A stranger learns nothing of it.
-    team.world.server.person("eve");
-    let eve = Client::login(&team.world.server, "eve");
-    assert_eq!(eve.call("GET", &format!("/groups/{}/runs/{run}", team.group)).status, 404);
-}
-
-#[test]
-fn files_that_change_while_they_are_read_are_not_passed_on() {
-    let team = team();
-    let path = team.world.path("log");
-    fs::write(&path, vec![b'x'; 1 << 20]).unwrap();
-    let stop = Arc::new(AtomicBool::new(false));
-    let writer = std::thread::spawn({
-        let (stop, path) = (Arc::clone(&stop), path.clone());
-        move || {
-            let mut round = 0_usize;
-            while !stop.load(Ordering::Relaxed) {
-                round += 1;
-                fs::write(&path, vec![b'x'; (1 << 20) + round % 1000]).unwrap();
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        }
-    });
-    let run = team.begin("1. @coder: make it [outputs log]\n2. @writer: read it\n");
-    let gate = failure(&team, &run, 1);
-    stop.store(true, Ordering::Relaxed);
-    writer.join().unwrap();
-    assert!(gate["question"].as_str().unwrap().contains("something on laptop writes to them"), "{gate}");
-    assert!(!is_half_written(team.desk.workspace()));
-    team.answer(&team.world.alice, &gate, &["redo"]);
-    team.until_run(&run, "done");
-    let there = team.desk.workspace().join(format!("handed/{run}/1/log"));
-    assert_eq!(fs::read(there).unwrap(), fs::read(path).unwrap());
-}
-
-#[test]
-fn a_full_disk_fails_the_step_and_leaves_nothing() {
-    let team = team();
-    let disk = tempfile::tempdir().unwrap();
-    let mounted =
-        Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(disk.path()).status();
-    assert!(mounted.unwrap().success());
-    let small = Machine::start_in(&team.world.server, &team.world.alice, "small", disk.path());
-    team.alice(&["add-agent", &team.group, "builder", "--on", "small"]);
-    put(team.world.machine.workspace(), "out/large", &vec![7; 8 << 20]);
-    let run = team.begin("1. @coder: make it [outputs out/]\n2. @builder: build it\n");
-    let gate = failure(&team, &run, 1);
-    let question = gate["question"].as_str().unwrap();
-    assert!(question.contains("on small") && question.contains("no space left"), "{question}");
-    assert!(!is_half_written(disk.path()));
-    let received = &team.run(&run)["steps"][1]["received"];
-    assert_eq!(received["state"], "failed", "{received}");
-    // With less to hand over it goes on.
-    put(team.world.machine.workspace(), "out/large", b"small");
-    team.answer(&team.world.alice, &gate, &["redo"]);
-    team.until_run(&run, "done");
-    drop(small);
-    assert!(Command::new("umount").arg("--lazy").arg(disk.path()).status().unwrap().success());
-}
-
-#[test]
 fn large_files_pass_in_constant_memory() {
     let team = team();
     let content: Vec<u8> = (0..LARGE_MIB << 20).map(|at| (at * 31 + at / 251) as u8).collect();
@@ -482,112 +314,4 @@ fn every_hand_over_arrives_as_it_was() {
         assert_eq!(tree(&there), tree(&laptop.join("ball")), "{number}");
     }
     assert!(!is_half_written(team.desk.workspace()));
-}
-
-/// Files of 40 MiB, which are on their way for long enough.
-fn put_many(root: &Path) {
-    for number in 0..40 {
-        put(root, &format!("out/{number}"), &vec![number; 1 << 20]);
-    }
-}
-
-fn until_half_written(team: &Team, workspace: &Path, run: &Value) {
-    eventually("files are half-written", PATIENCE, || {
-        assert_ne!(team.run(run)["state"], "done", "too late");
-        is_half_written(workspace).then_some(())
-    });
-}
-
-#[test]
-fn a_stopped_run_leaves_nothing_half_written() {
-    let team = team();
-    put_many(team.world.machine.workspace());
-    let desk = team.desk.workspace();
-    let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
-    until_half_written(&team, desk, &run);
-    team.alice(&["chain", "stop", &team.group, &run.to_string()]);
-    eventually("what is half-written is gone", PATIENCE, || (!is_half_written(desk)).then_some(()));
-    let stopped = team.until_run(&run, "stopped");
-    let received = eventually("the hand-over is stopped", PATIENCE, || {
-        Some(team.run(&run)["steps"][1]["received"].clone()).filter(|received| received["state"] != "running")
-    });
-    assert_eq!(received["state"], "stopped", "{stopped}");
-    assert!(!desk.join(format!("handed/{run}")).exists());
-}
-
-#[test]
-fn a_machine_that_goes_away_under_way_gets_its_files_when_it_is_back() {
-    let team = team();
-    put_many(team.world.machine.workspace());
-    let token = team.world.alice.add_runner("box");
-    team.alice(&["add-agent", &team.group, "builder", "--on", "box"]);
-    let mut machine = Machine::start_with_token(&team.world.server, "box", &token, &[]);
-    machine.wait_online(&team.world.alice, "box");
-    let steps = "1. @coder: make it [outputs out/]\n2. @builder: build it\n";
-    let run = team.begin(steps);
-    until_half_written(&team, machine.workspace(), &run);
-    process::signal(machine.runner_pid(), rustix::process::Signal::KILL);
-    machine.stop();
-    eventually("the step waits", PATIENCE, || {
-        let step = team.run(&run)["steps"][1].clone();
-        (step["state"] == "waiting" && step["error"].as_str().unwrap().contains("offline")).then_some(())
-    });
-    machine.restart(&team.world.server, "box", &token, &[]);
-    team.until_run(&run, "done");
-    let there = machine.workspace().join(format!("handed/{run}/1/out"));
-    assert!(tree(&there) == tree(&team.world.path("out")), "the files differ");
-    assert!(!is_half_written(machine.workspace()));
-
-    // A run that is stopped meanwhile leaves its part to the next hand-over.
-    let run = team.begin(steps);
-    until_half_written(&team, machine.workspace(), &run);
-    process::signal(machine.runner_pid(), rustix::process::Signal::KILL);
-    machine.stop();
-    team.alice(&["chain", "stop", &team.group, &run.to_string()]);
-    team.until_run(&run, "stopped");
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
-    assert!(is_half_written(machine.workspace()));
-    machine.restart(&team.world.server, "box", &token, &[]);
-    let run = team.begin(steps);
-    team.until_run(&run, "done");
-    assert!(!is_half_written(machine.workspace()));
-}
-
-#[test]
-fn a_permission_rule_of_the_owner_holds_for_files_as_well() {
-    let team = team();
-    put(team.world.machine.workspace(), "out/page.html", b"x");
-    put(team.world.machine.workspace(), "out/keys/private", b"secret");
-    team.world.run(&["rule", "add", "deny", "Read(/out/keys/**)"]);
-    let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
-    let gate = failure(&team, &run, 0);
-    let question = gate["question"].as_str().unwrap();
-    assert!(question.contains("a permission rule of alice denies reading out/keys/private"), "{question}");
-    assert!(!team.desk.workspace().join("handed").exists());
-    fs::remove_dir_all(team.world.path("out/keys")).unwrap();
-    team.answer(&team.world.alice, &gate, &["redo"]);
-    team.until_run(&run, "done");
-}
-
-#[test]
-fn too_much_is_refused_before_anything_is_sent() {
-    let team = Team::with(echo, &["--handed-max-mib", "2"]);
-    team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
-    let laptop = team.world.machine.workspace();
-    for number in 0..3 {
-        put(laptop, &format!("out/{number}"), &vec![7; 1 << 20]);
-    }
-    let refused = |most: &str| {
-        let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
-        let gate = failure(&team, &run, 0);
-        let question = gate["question"].as_str().unwrap();
-        assert!(question.contains(most), "{question}");
-        team.answer(&team.world.alice, &gate, &["stop"]);
-        assert!(!team.desk.workspace().join("handed").exists());
-    };
-    refused("at most 10000 files, directories and links, with 2 MiB");
-    fs::remove_dir_all(laptop.join("out")).unwrap();
-    fs::create_dir(laptop.join("out")).unwrap();
-    (0..10_001).for_each(|number| fs::write(laptop.join(format!("out/{number}")), "").unwrap());
-    refused("at most 10000 files, directories and links");
 }

@@ -48,6 +48,10 @@ pub struct GroupAgent {
     pub online: bool,
     /// Its approval mode.
     pub approval: Approval,
+    /// Its model, as in the list of models; null for its owner's choice for new chats.
+    #[serde(default)]
+    #[schema(required)]
+    pub model: Option<String>,
     /// What it is told about itself.
     pub persona: String,
     /// The chat that it works in; null for everyone but its owner, and before its first call.

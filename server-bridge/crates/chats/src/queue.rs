@@ -70,22 +70,19 @@ pub(crate) enum Hold {
 impl Queue {
     /// Takes a place; `None` if too many are queued.
     pub(crate) fn reserve(&self, user: UserId, chat: &ChatId) -> Option<Place> {
-        self.take_place(user, chat, |line| !line.is_full())
+        let mut lines = self.lock();
+        let line = lines.entry((user, chat.clone())).or_default();
+        (!line.is_full()).then(|| self.place(line, user, chat))
     }
 
     /// Takes a place for a turn that is on record already, however many are queued.
-    pub(crate) fn restore(&self, user: UserId, chat: &ChatId) -> Option<Place> {
-        self.take_place(user, chat, |_| true)
+    pub(crate) fn restore(&self, user: UserId, chat: &ChatId) -> Place {
+        self.place(self.lock().entry((user, chat.clone())).or_default(), user, chat)
     }
 
-    fn take_place(&self, user: UserId, chat: &ChatId, may: impl Fn(&Line) -> bool) -> Option<Place> {
-        let key = (user, chat.clone());
-        let mut lines = self.lock();
-        let line = lines.entry(key.clone()).or_default();
-        may(line).then(|| {
-            line.reserved += 1;
-            Place { queue: self.clone(), key }
-        })
+    fn place(&self, line: &mut Line, user: UserId, chat: &ChatId) -> Place {
+        line.reserved += 1;
+        Place { queue: self.clone(), key: (user, chat.clone()) }
     }
 
     /// Records that a chat is to be compressed.

@@ -7,8 +7,6 @@
 
 use api::document::AgentDocument;
 use chats::Saying;
-use execs::{route_request, sandbox_user};
-use sandbox::RouteError;
 use store::{Access, CallEnd, CallState, ChatId, GroupAgent, GroupCall, MessageRole, TurnStatus, User};
 
 use crate::ask;
@@ -17,6 +15,7 @@ use crate::files;
 use crate::handing::Checked;
 use crate::house::Inner;
 use crate::limits::DIGEST_ENTRIES;
+use crate::obstacle::Obstacle;
 
 /// What became of a look at a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,19 +81,14 @@ impl Inner {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             return never("the agent's owner was removed from this server");
         };
-        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
-        Ok(match self.router.check(&sandbox_user(&owner), &request) {
-            Ok(_) => Ready::Go(Box::new(agent), approval),
-            Err(RouteError::UnknownRunner { name }) => Ready::Never(format!(
+        Ok(match self.obstacle(&agent, &owner).await? {
+            None => Ready::Go(Box::new(agent), approval),
+            Some(Obstacle::Now(why)) => Ready::Wait(why),
+            Some(Obstacle::Revoked(name)) => Ready::Never(format!(
                 "the runner {name} was revoked; its owner chooses another machine for @{}",
                 agent.handle
             )),
-            Err(
-                error @ (RouteError::Offline { .. }
-                | RouteError::DockerUnavailable { .. }
-                | RouteError::LocalUnavailable { .. }),
-            ) => Ready::Wait(error.to_string()),
-            Err(error) => Ready::Never(error.to_string()),
+            Some(Obstacle::Lasting(why)) => Ready::Never(why),
         })
     }
 

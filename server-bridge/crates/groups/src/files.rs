@@ -2,8 +2,6 @@
 
 use api::chain::ChainDraft;
 use chains::prompt::{Arrived, Files, files};
-use execs::{route_request, sandbox_user};
-use sandbox::RouteError;
 use store::{CallState, GroupAgent, GroupCall, HandOver, NewHandOver};
 
 use crate::error::{Error, Result};
@@ -11,6 +9,7 @@ use crate::handing::{Checked, Pass, Passed};
 use crate::house::Inner;
 use crate::known::{is_of, unreadable};
 use crate::limits::HANDED_DIRECTORY;
+use crate::obstacle::Obstacle;
 
 /// What there is to know of files before a call is posted.
 pub(crate) enum Ready {
@@ -85,12 +84,12 @@ impl Inner {
             None => {
                 if let Some(away) = self.away(from).await? {
                     return Ok(match away {
-                        Passed::Never(why) => never(&why),
-                        _ => Ready::Wait(format!(
+                        Obstacle::Now(_) => Ready::Wait(format!(
                             "the files of step {} are on {}, which is offline",
                             step + 1,
                             from.runner
                         )),
+                        lasting => never(&lasting.to_string()),
                     });
                 }
                 let token = format!("{:016x}", rand::random::<u64>());
@@ -117,24 +116,12 @@ impl Inner {
     }
 
     /// Why the machine of an agent cannot be used now.
-    async fn away(&self, agent: &GroupAgent) -> Result<Option<Passed>> {
+    async fn away(&self, agent: &GroupAgent) -> Result<Option<Obstacle>> {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             let why = format!("the owner of @{} was removed from this server", agent.handle);
-            return Ok(Some(Passed::Never(why)));
+            return Ok(Some(Obstacle::Lasting(why)));
         };
-        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
-        Ok(match self.router.check(&sandbox_user(&owner), &request) {
-            Ok(_) => None,
-            Err(RouteError::UnknownRunner { name }) => {
-                Some(Passed::Never(format!("the runner {name} was revoked")))
-            }
-            Err(
-                error @ (RouteError::Offline { .. }
-                | RouteError::DockerUnavailable { .. }
-                | RouteError::LocalUnavailable { .. }),
-            ) => Some(Passed::Later(error.to_string())),
-            Err(error) => Some(Passed::Never(error.to_string())),
-        })
+        self.obstacle(agent, &owner).await
     }
 
     /// The step before a call's, if its agent ended it well and it has outputs. If a person wrote its text after a failure, there are none.
@@ -173,11 +160,11 @@ impl Inner {
         match self.carrier.checked(call.id) {
             Some(Checked::Later(_)) | None => match self.away(&agent).await? {
                 None => {}
-                Some(Passed::Never(why)) => return Ok(Checked::Never(why)),
-                Some(_) => {
+                Some(Obstacle::Now(_)) => {
                     let why = format!("its outputs are on {}, which is offline", agent.runner);
                     return Ok(Checked::Later(why));
                 }
+                Some(lasting) => return Ok(Checked::Never(lasting.to_string())),
             },
             Some(checked) => return Ok(checked),
         }

@@ -27,6 +27,7 @@
 //! | `talk` | what agents say to each other |
 //! | `discussion` | runs that agents begin: discussions, chains |
 //! | `tools` | the tools of agents, one file each |
+//! | `obstacle` | why the machine of an agent cannot be used |
 //! | `persona` | the part of the prompt that tells an agent who it is |
 //! | `views` | groups as clients see them |
 //! | [`limits`] | limits, with their units |
@@ -44,6 +45,7 @@ mod known;
 pub mod limits;
 mod log;
 mod mentions;
+mod obstacle;
 mod persona;
 mod rights;
 mod runs;

@@ -36,6 +36,7 @@ impl Inner {
                 handle: agent.handle,
                 owner: agent.owner_name,
                 runner: agent.runner,
+                model: agent.model,
                 persona: agent.persona,
             });
         }

@@ -60,7 +60,7 @@ impl Store {
         Ok(())
     }
 
-    /// The record of a turn of a user's chat, whose answer `first` shows; `None` unless it is in progress.
+    /// The record of a turn of a user's chat; `None` unless it is in progress.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -35,6 +35,7 @@ export function AgentCard({ group, agent, act, onEdit }: Props) {
       </h3>
       <p className="hint">
         {t("ownedBy", { owner })} · {t("approves", { mode: approval })}
+        {agent.model !== null && ` · ${agent.model}`}
       </p>
       {persona !== "" && <p className={styles.persona}>{persona}</p>}
       {isOwn && <Grants group={group} agent={agent} act={act} />}

@@ -28,9 +28,11 @@ export function AgentForm({ group, edited, onSaved }: Props) {
   const runner = offered.includes(place) ? place : (offered[0] ?? "");
   const [approval, setApproval] = useState<ApprovalMode>((edited?.approval as ApprovalMode | undefined) ?? "ask");
   const [persona, setPersona] = useState(edited?.persona ?? "");
+  const [model, setModel] = useState(edited?.model ?? "");
   const save = useAction(async () => {
-    await requests.putAgent(group.id, handle.trim().replace(/^@/, ""), { runner, approval, persona });
+    await requests.putAgent(group.id, handle.trim().replace(/^@/, ""), { runner, approval, model: model.trim() || null, persona });
     setHandle("");
+    setModel("");
     setPersona("");
     await onSaved();
   });
@@ -57,6 +59,7 @@ export function AgentForm({ group, edited, onSaved }: Props) {
             </select>
           )}
         </Field>
+        <Field label={t("model")}>{(id) => <input id={id} autoCapitalize="none" placeholder={t("usualModel")} value={model} onChange={(event) => setModel(event.target.value)} />}</Field>
         <Field label={t("approval")}>
           {(id) => (
             <select id={id} value={approval} onChange={(event) => setApproval(event.target.value as ApprovalMode)}>

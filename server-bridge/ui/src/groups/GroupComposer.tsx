@@ -1,12 +1,15 @@
 import { ArrowUp } from "lucide-react";
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { type Completion, completed } from "../chat/composer/completion";
+import { CompletionList } from "../chat/composer/CompletionList";
+import { completionKey } from "../chat/composer/completionKey";
 import { useDraft } from "../chat/composer/useDraft";
 import { randomId } from "../lib/randomId";
 import { useAction } from "../lib/useAction";
 import { Problem } from "../settings/parts";
 import { placeName } from "../state/where";
-import { matching, mentionAt, mentioned } from "./mentions";
+import { matching, mentionAt } from "./mentions";
 import { useGroupRequests } from "./requests";
 import { type Group, includes } from "./types";
 import composer from "../chat/composer/composer.module.css";
@@ -32,11 +35,16 @@ export function GroupComposer({ group, onPosted }: Props) {
   const handles = ["all", ...group.agents.filter((agent) => agent.may_ask).map((agent) => agent.handle)];
   const mention = mentionAt(text, caret);
   const word = mention === null ? null : `${mention.start} ${mention.prefix}`;
-  const found = mention === null || word === dismissed ? [] : matching(handles, mention.prefix);
+  const about = (handle: string) => {
+    const agent = group.agents.find((candidate) => candidate.handle === handle);
+    return agent === undefined ? t("everyAgent") : placeName(agent.runner);
+  };
+  const named = mention === null || word === dismissed ? [] : matching(handles, mention.prefix);
+  const found = named.map((handle) => ({ insert: `@${handle} `, label: `@${handle}`, about: about(handle), goesOn: false }));
   const marked = chosen.of === word ? Math.min(chosen.at, found.length - 1) : 0;
-  const choose = (handle: string) => {
+  const choose = (completion: Completion) => {
     if (mention === null) return;
-    const done = mentioned(text, caret, mention, handle);
+    const done = completed(text, caret, mention, completion);
     setText(done.text);
     setCaret(done.caret);
     // Once the field has the text.
@@ -54,14 +62,10 @@ export function GroupComposer({ group, onPosted }: Props) {
   });
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
-    const current = found[marked];
-    const isWhole = current !== undefined && mention?.prefix.toLowerCase() === current.toLowerCase();
-    if (current !== undefined && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      setChosen({ of: word ?? "", at: (marked + (event.key === "ArrowDown" ? 1 : -1) + found.length) % found.length });
-    } else if (current !== undefined && event.key === "Escape") {
-      setDismissed(word);
-    } else if (current !== undefined && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !isWhole))) {
-      choose(current);
+    const isWhole = mention?.prefix.toLowerCase() === named[marked]?.toLowerCase();
+    const completions = { found, marked, isWhole, mark: (at: number) => setChosen({ of: word ?? "", at }), dismiss: () => setDismissed(word) };
+    if (completionKey(event, completions, choose)) {
+      // It was for the list.
     } else if (event.key === "Enter" && !event.shiftKey) {
       if (text.trim() !== "") void post.run();
     } else {
@@ -70,10 +74,6 @@ export function GroupComposer({ group, onPosted }: Props) {
     event.preventDefault();
   };
   if (!includes(group.access, "member")) return <p className="hint">{t("onlyReads")}</p>;
-  const about = (handle: string) => {
-    const agent = group.agents.find((candidate) => candidate.handle === handle);
-    return agent === undefined ? t("everyAgent") : placeName(agent.runner);
-  };
   return (
     <form
       className={composer.composer}
@@ -90,23 +90,7 @@ export function GroupComposer({ group, onPosted }: Props) {
           </p>
         ))}
       </div>
-      {found.length > 0 && (
-        <ul id={list} className={composer.completions} role="listbox" aria-label={t("agents")}>
-          {found.map((handle, at) => (
-            <li
-              key={handle}
-              id={`${list}-${at}`}
-              role="option"
-              aria-selected={at === marked}
-              // The field keeps the focus.
-              onMouseDown={(event) => event.preventDefault()}
-              onClick={() => choose(handle)}
-            >
-              <code>@{handle}</code> <span className="hint">{about(handle)}</span>
-            </li>
-          ))}
-        </ul>
-      )}
+      <CompletionList id={list} label={t("agents")} found={found} marked={marked} onChoose={choose} />
       <div className={composer.box}>
         <textarea
           ref={field}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matching, mentionAt, mentioned } from "./mentions";
+import { matching, mentionAt } from "./mentions";
 
 test("a handle is completed at the caret, at the beginning and after a space or a bracket", () => {
   expect(mentionAt("@co", 3)).toEqual({ prefix: "co", start: 0 });
@@ -9,8 +9,6 @@ test("a handle is completed at the caret, at the beginning and after a space or 
   expect(mentionAt("@coder now", 10)).toBeNull();
 });
 
-test("the completed handle replaces what was written of it", () => {
+test("handles are found by their beginning, in any case", () => {
   expect(matching(["coder", "Cook", "writer"], "co")).toEqual(["coder", "Cook"]);
-  const mention = { prefix: "co", start: 3 };
-  expect(mentioned("hi @co there", 6, mention, "coder")).toEqual({ text: "hi @coder there", caret: 10 });
 });

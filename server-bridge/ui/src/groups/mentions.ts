@@ -16,9 +16,3 @@ export function matching(handles: string[], prefix: string): string[] {
   const wanted = prefix.toLowerCase();
   return handles.filter((handle) => handle.toLowerCase().startsWith(wanted));
 }
-
-/** The text with the handle in full, and the caret after it. */
-export function mentioned(text: string, caret: number, mention: Mention, handle: string): { text: string; caret: number } {
-  const before = `${text.slice(0, mention.start)}@${handle} `;
-  return { text: before + text.slice(caret).replace(/^ /, ""), caret: before.length };
-}

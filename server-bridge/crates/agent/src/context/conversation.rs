@@ -314,13 +314,7 @@ impl Conversation {
                 Message::Tool(result) => results.push(&result.call_id),
                 Message::User(_) => return None,
                 Message::Assistant(answer) => {
-                    // An id that comes twice has as many results.
-                    let mut take = |id: &str| {
-                        let found = results.iter().position(|result| *result == id);
-                        found.map(|at| results.swap_remove(at)).is_some()
-                    };
-                    let is_open = |call: &llm::ToolCall| !take(&call.id);
-                    let open = answer.tool_calls.iter().map(is_open).collect();
+                    let open = history::open_calls(answer, results);
                     return Some(LastAnswer { item: item.id, answer, open });
                 }
             }

@@ -64,6 +64,16 @@ pub(super) fn shown(
     messages
 }
 
+/// For each of an answer's calls, true if it has none of these results; an id that comes twice has as many.
+pub fn open_calls<'a>(answer: &Assistant, results: impl IntoIterator<Item = &'a str>) -> Vec<bool> {
+    let mut results: Vec<&str> = results.into_iter().collect();
+    let mut is_open = |id: &str| {
+        let found = results.iter().position(|result| *result == id);
+        found.map(|at| results.swap_remove(at)).is_none()
+    };
+    answer.tool_calls.iter().map(|call| is_open(&call.id)).collect()
+}
+
 /// An answer that still collects results.
 struct Open {
     /// The id of each call.

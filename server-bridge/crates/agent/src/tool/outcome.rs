@@ -196,6 +196,11 @@ impl Outcome {
         Self { is_error: true, is_denied: true, ..Self::done(text) }
     }
 
+    /// A call of which nobody knows whether it took effect; the text says what to do first.
+    pub fn unknown(text: &str) -> Self {
+        Self { is_error: true, ..Self::done(text) }
+    }
+
     /// A failed call.
     pub fn failed(text: &str) -> Self {
         let text = format!("Error: {text}\nPlease fix the issue and try again.");

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   items      message ─ answer (2 calls) ─ result ─ result ─ answer (2 calls) ─ result ─┐ one call is open
-//!   messages   reply   ─ card ─ card ─ reply ─ card ─ card ◀── its card, if that was shown┘
+//!   messages   reply   ─ card ─ card ─ reply ─ card ─ card                              ─┘ this is its card, if it was shown
 //! ```
 //! Each call that begins gets one card, in the order of the calls. So the cards after those of earlier answers are those of the last
 //! answer, and the card of an open call is used again.
@@ -34,12 +34,7 @@ struct Last {
 impl Last {
     /// True for each call that has no result.
     fn open(&self) -> Vec<bool> {
-        let mut results = self.results.clone();
-        let mut is_open = |id: &str| {
-            let found = results.iter().position(|result| result == id);
-            found.map(|at| results.swap_remove(at)).is_none()
-        };
-        self.answer.tool_calls.iter().map(|call| is_open(&call.id)).collect()
+        history::open_calls(&self.answer, self.results.iter().map(String::as_str))
     }
 }
 
@@ -121,6 +116,8 @@ impl Stored {
         if let Some((message, last)) = void.zip(answers.last.as_ref().filter(|_| answers.ends_with_answer)) {
             self.screen().change(message, &last.answer.text, &reply(TurnStatus::Done)).await?;
             void = None;
+        } else if let Some(message) = void {
+            self.screen().change(message, "", &reply(TurnStatus::Running)).await?;
         }
         let open = answers.open();
         let cards = cards.into_iter().skip(answers.earlier_calls).zip(&open);

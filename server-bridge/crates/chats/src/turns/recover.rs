@@ -42,9 +42,7 @@ pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
         match ending {
             Some(ending) => end(service, &user, &turn.chat, waiting, ending).await?,
             None => {
-                if let Some(place) = service.queue.restore(user.id, &turn.chat) {
-                    place.fill(waiting);
-                }
+                service.queue.restore(user.id, &turn.chat).fill(waiting);
                 work(service, &user, &turn.chat);
             }
         }

@@ -5,6 +5,7 @@ use pathguard::tree::TreeError;
 use sandbox::{ErrorKind, RouteError, SandboxError};
 
 use super::relay::Limits;
+use crate::obstacle::Obstacle;
 
 /// Why something did not work with files, in words for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,12 +78,9 @@ impl At<'_> {
 
 impl From<RouteError> for Fault {
     fn from(error: RouteError) -> Self {
-        match error {
-            RouteError::UnknownRunner { name } => Self::Never(format!("the runner {name} was revoked")),
-            RouteError::Offline { .. }
-            | RouteError::DockerUnavailable { .. }
-            | RouteError::LocalUnavailable { .. } => Self::Later(error.to_string()),
-            error => Self::Never(error.to_string()),
+        match Obstacle::from(error) {
+            Obstacle::Now(why) => Self::Later(why),
+            lasting => Self::Never(lasting.to_string()),
         }
     }
 }

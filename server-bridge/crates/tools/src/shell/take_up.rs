@@ -85,9 +85,9 @@ fn told_of(record: &Record) -> Outcome {
         (ExecStatus::TimedOut, ..) => "It ran into its time limit and was ended".to_owned(),
         (ExecStatus::Cancelled, ..) => "It was cancelled".to_owned(),
         _ => {
-            return Outcome::failed(
-                "the server was restarted while this command ran, and its machine has no record of it any more: it is not known \
-                 if it took effect. Check before you do it again.",
+            return Outcome::unknown(
+                "Error: the server was restarted while this command ran, and its machine has no record of it any more. It is not \
+                 known if it took effect: check before you do it again.",
             );
         }
     };

@@ -1,21 +1,17 @@
 import { useEffect, useRef } from "react";
-import { useTranslation } from "react-i18next";
 import type { Completion } from "./completion";
-import type { Completions } from "./useCompletion";
 import styles from "./composer.module.css";
-
-const LABELS = { command: "complete.commands", argument: "complete.arguments", path: "complete.files" } as const;
 
 interface Props {
   id: string;
-  completions: Completions;
+  label: string;
+  found: Completion[];
+  marked: number;
   onChoose: (completion: Completion) => void;
 }
 
 /** The completions at the caret; the composer's keys move the selection, and the focus stays there. */
-export function CompletionList({ id, completions, onChoose }: Props) {
-  const { t } = useTranslation("chat");
-  const { wanted, found, marked } = completions;
+export function CompletionList({ id, label, found, marked, onChoose }: Props) {
   const current = useRef<HTMLLIElement>(null);
   useEffect(() => {
     // Newer browsers return a promise, which is no clean-up.
@@ -23,7 +19,7 @@ export function CompletionList({ id, completions, onChoose }: Props) {
   }, [marked]);
   if (found.length === 0) return null;
   return (
-    <ul id={id} className={styles.completions} role="listbox" aria-label={t(LABELS[wanted?.kind ?? "command"])}>
+    <ul id={id} className={styles.completions} role="listbox" aria-label={label}>
       {found.map((completion, at) => (
         <li
           key={completion.insert}

@@ -18,10 +18,13 @@ import type { Input } from "../../state/state";
 import { AttachmentList } from "./AttachmentList";
 import { CompletionList } from "./CompletionList";
 import { type Completion, completed } from "./completion";
+import { completionKey } from "./completionKey";
 import { useAttachments } from "./useAttachments";
 import { useCompletion } from "./useCompletion";
 import { useDraft, useEdit } from "./useDraft";
 import styles from "./composer.module.css";
+
+const LABELS = { command: "complete.commands", argument: "complete.arguments", path: "complete.files" } as const;
 
 interface Props {
   chatId: string | null;
@@ -101,7 +104,10 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (event.nativeEvent.isComposing) return;
-    if (completionKey(event, completions, choose)) return event.preventDefault();
+    const { found, marked, wanted } = completions;
+    // A command that is typed in full is sent.
+    const isWhole = wanted?.kind === "command" && found[marked]?.insert === `/${wanted.prefix} `;
+    if (completionKey(event, { ...completions, isWhole }, choose)) return event.preventDefault();
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       void send();
@@ -141,7 +147,7 @@ const Field = memo(function Field({ chatId, sent, onSent, children, offered }: P
           {problem ?? files.problem}
         </p>
       )}
-      <CompletionList id={list} completions={completions} onChoose={choose} />
+      <CompletionList id={list} label={t(LABELS[completions.wanted?.kind ?? "command"])} found={completions.found} marked={completions.marked} onChoose={choose} />
       <div className={styles.box}>
         <AttachmentList attached={files.attached} onRemove={files.remove} />
         <textarea
@@ -200,26 +206,6 @@ function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
       />
     </>
   );
-}
-
-/** True if a key was for the list of completions. */
-function completionKey(event: KeyboardEvent, completions: ReturnType<typeof useCompletion>, choose: (completion: Completion) => void): boolean {
-  const { found, marked, mark, dismiss, wanted } = completions;
-  const current = found[marked];
-  if (current === undefined) return false;
-  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    mark((marked + (event.key === "ArrowDown" ? 1 : -1) + found.length) % found.length);
-    return true;
-  }
-  if (event.key === "Escape") {
-    dismiss();
-    return true;
-  }
-  // A command that is typed in full is sent.
-  const isWhole = wanted?.kind === "command" && current.insert === `/${wanted.prefix} `;
-  if (event.key !== "Tab" && (event.key !== "Enter" || event.shiftKey || isWhole)) return false;
-  choose(current);
-  return true;
 }
 
 /** Arrow-up and -down step through earlier messages, from an empty field. */

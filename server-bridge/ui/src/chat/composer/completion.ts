@@ -52,7 +52,7 @@ export function matchingValues(values: string[]): Completion[] {
 }
 
 /** A text with a word completed, and the new position of the caret. */
-export function completed(text: string, caret: number, wanted: Wanted, completion: Completion): { text: string; caret: number } {
+export function completed(text: string, caret: number, wanted: Pick<Wanted, "start">, completion: Completion): { text: string; caret: number } {
   const before = text.slice(0, wanted.start) + completion.insert;
   return { text: before + text.slice(caret).replace(/^ /, completion.goesOn ? " " : ""), caret: before.length };
 }

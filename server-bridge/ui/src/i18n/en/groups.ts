@@ -59,6 +59,8 @@ export const groups = {
   noMachine: "An agent works on a machine of yours. Add a runner in the settings first.",
   handle: "Handle",
   machine: "Machine",
+  model: "Model",
+  usualModel: "your choice for new chats",
   approval: "Approval mode",
   persona: "Persona",
   personaHint: "What the agent is told about itself, beside SOUL.md and IDENTITY.md of its workspace.",

@@ -61,6 +61,8 @@ export const groups: Room<"groups"> = {
   noMachine: "智能体在你的机器上工作。请先在设置中添加运行器。",
   handle: "名称",
   machine: "机器",
+  model: "模型",
+  usualModel: "新会话所用的模型",
   approval: "审批模式",
   persona: "人设",
   personaHint: "告诉智能体它是谁；其工作区的 SOUL.md 和 IDENTITY.md 同样有效。",

@@ -18,13 +18,12 @@
 use std::time::Duration;
 
 use llm::Message;
-use records::TurnStatus;
 use tokio::time::{Instant, sleep};
 
 use super::run_tools::Calls;
 use super::{End, Progress, Turn};
 use crate::context::Conversation;
-use crate::engine::ports::{Entry, Left, ReplyState};
+use crate::engine::ports::{Entry, Left};
 use crate::limits::{MACHINE_LOOK_MS, MACHINE_NOTE_MS, MACHINE_PATIENCE_MS};
 use crate::tool::Failure;
 
@@ -50,9 +49,6 @@ impl Progress {
 impl Turn<'_> {
     /// Waits for the turn's machine if it worked on one: a runner needs a moment to find the server again.
     pub(super) async fn wait_for_machine(&self, left: &Left) -> Result<(), End> {
-        if let Some(message) = left.void {
-            self.display().reply(message, "", ReplyState::of(TurnStatus::Running)).await?;
-        }
         let mut tools = self.ancestry.tools().iter();
         if !tools.any(|tool| tool.rules().needs_machine && left.called.iter().any(|name| name == tool.name()))
         {

@@ -209,8 +209,7 @@ impl Turn<'_> {
         let access = understood.as_ref().map_or(Access::Read, Understood::access);
         let hint = understood.as_ref().map(Understood::hint).unwrap_or_default();
         if before == Before::Unknown {
-            let why = NO_RESULT.strip_prefix("Error: ").unwrap_or(NO_RESULT);
-            understood = Err(why.to_owned());
+            understood = Err(NO_RESULT.to_owned());
         }
         let begun = Begun {
             key,
@@ -348,6 +347,8 @@ impl Turn<'_> {
                     never = output.tell() => match never {},
                 }
             }
+            // Not to be tried again at once, as what fails is.
+            (None, Err(why)) if begun.is_taken_up => (Outcome::unknown(why), None),
             (None, Err(why)) => (Outcome::failed(why), None),
         };
         let took_ms = began.map(|began| began.elapsed().as_millis().try_into().unwrap_or(u64::MAX));

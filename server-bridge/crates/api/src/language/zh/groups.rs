@@ -77,6 +77,10 @@ pub(super) const TABLE: &[Row] = &[
     ("@{} works on another machine since they arrived; try again", "文件送达之后，@{0} 换了机器；请重试"),
     ("the owner of @{} was removed from this server", "@{0} 的所有者已从此服务器移除"),
     ("the runner {} was revoked", "运行器 {0} 已吊销"),
+    (
+        "the runner {} was revoked; its owner chooses another machine for @{}",
+        "运行器 {0} 已吊销；请其所有者为 @{1} 选择另一台机器",
+    ),
     ("its outputs are on {}, which is offline", "其输出在 {0} 上，该机器当前离线"),
     ("its outputs cannot be passed on: {}", "其输出无法传递：{0*}"),
     ("it ended without its outputs: {}", "结束时缺少以下输出：{0}"),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chats::ChatService;
+use execs::{route_request, sandbox_user};
 use sandbox::SandboxRouter;
 use store::{AuditEntry, Group, GroupAgent, Store, User, UserId};
 use tokio::sync::{Notify, watch};
@@ -11,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::error::{Error, Result};
 use crate::handing::Carrier;
+use crate::obstacle::Obstacle;
 use crate::rights::{Action, check};
 
 /// Tells a user's clients that something in a group changed.
@@ -63,6 +65,15 @@ impl Inner {
     pub(crate) async fn user_named(&self, name: &str) -> Result<User> {
         let user = self.store.user_by_name(name).await?;
         user.ok_or_else(|| Error::refused("not_found", format!("there is no user {name:?} on this server")))
+    }
+
+    /// Why the machine of an agent of this owner cannot be used now; `None` if it can.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) async fn obstacle(&self, agent: &GroupAgent, owner: &User) -> Result<Option<Obstacle>> {
+        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
+        Ok(self.router.check(&sandbox_user(owner), &request).err().map(Obstacle::from))
     }
 
     /// Tells everyone in a group that something changed, and has the worker look.

@@ -2,12 +2,7 @@
 
 use std::fmt;
 
-use execs::{route_request, sandbox_user};
 use sandbox::RouteError;
-use store::{GroupAgent, User};
-
-use crate::error::Result;
-use crate::house::Inner;
 
 /// Why the machine of an agent cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +33,5 @@ impl From<RouteError> for Obstacle {
             | RouteError::LocalUnavailable { .. } => Self::Now(error.to_string()),
             error => Self::Lasting(error.to_string()),
         }
-    }
-}
-
-impl Inner {
-    /// Why the machine of an agent of this owner cannot be used now; `None` if it can.
-    ///
-    /// # Errors
-    /// [`crate::Error::Store`].
-    pub(crate) async fn obstacle(&self, agent: &GroupAgent, owner: &User) -> Result<Option<Obstacle>> {
-        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
-        Ok(self.router.check(&sandbox_user(owner), &request).err().map(Obstacle::from))
     }
 }

@@ -429,25 +429,39 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let kills: u64 =
         std::env::var("SANDBRIDGE_CHAIN_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(4);
-    let run = team.begin(&steps);
-    for kill in 0..kills {
-        // Each kill is at another moment of a step.
-        std::thread::sleep(Duration::from_millis(kill * 37 % 150));
-        team.world.server.kill();
-        team.world.server.restart(&options);
-        eventually("the machine is back", PATIENCE, || team.world.alice.is_online("laptop").then_some(()));
-    }
-    let done = team.until_run(&run, "done");
-    let said: Vec<_> = team.said().into_iter().map(|(_, text)| text).collect();
     let expected: Vec<_> = (1..=STEPS).map(|number| format!("coder heard: part {number}")).collect();
-    assert_eq!(said, expected, "{done}");
-    let outputs: Vec<_> =
-        done["steps"].as_array().unwrap().iter().map(|step| step["output"].as_str().unwrap()).collect();
-    assert_eq!(outputs, expected);
-    let calls = team.calls();
-    assert!(calls.iter().all(|call| call["state"] == "done"), "{calls:?}");
-    assert_eq!(calls.len(), STEPS, "no step was tried twice: {calls:?}");
-    let effects = fs::read_to_string(team.world.machine.workspace().join("effects")).unwrap();
-    let expected: Vec<_> = (1..=STEPS).map(|number| number.to_string()).collect();
-    assert!(effects.lines().eq(&expected), "{effects}");
+    let effects = team.world.machine.workspace().join("effects");
+    let mut kill = 0;
+    let mut runs = 0;
+    while kill < kills {
+        let before = team.entries().last().map_or(0, |entry| entry["id"].as_i64().unwrap());
+        let run = team.begin(&steps);
+        runs += 1;
+        while kill < kills && team.run(&run)["ended_at"].is_null() {
+            // Each kill is at another moment of a step.
+            std::thread::sleep(Duration::from_millis(kill * 37 % 150));
+            team.world.server.kill();
+            team.world.server.restart(&options);
+            kill += 1;
+            eventually("the machine is back", PATIENCE, || {
+                team.world.alice.is_online("laptop").then_some(())
+            });
+        }
+        let done = team.until_run(&run, "done");
+        let entries = team.entries().into_iter();
+        let new = entries.filter(|entry| entry["kind"] == "agent" && entry["id"].as_i64().unwrap() > before);
+        let said: Vec<_> = new.map(|entry| entry["text"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(said, expected, "{done}");
+        let outputs: Vec<_> =
+            done["steps"].as_array().unwrap().iter().map(|step| step["output"].as_str().unwrap()).collect();
+        assert_eq!(outputs, expected);
+        let calls: Vec<_> = team.calls().into_iter().filter(|call| call["run_id"] == run).collect();
+        assert!(calls.iter().all(|call| call["state"] == "done"), "{calls:?}");
+        assert_eq!(calls.len(), STEPS, "no step was tried twice: {calls:?}");
+        let written = fs::read_to_string(&effects).unwrap();
+        let each: Vec<_> = (1..=STEPS).map(|number| number.to_string()).collect();
+        assert!(written.lines().eq(&each), "after {kill} kills: {written}");
+        fs::remove_file(&effects).unwrap();
+    }
+    eprintln!("{kill} kills in {runs} runs");
 }

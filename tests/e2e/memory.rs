@@ -17,7 +17,7 @@ fn memories_are_added_found_changed_and_forgotten_and_are_private_to_their_user(
         output.stdout
     };
     assert_eq!(run(&["add", "The user likes tabs"]), "remembered as memory 1\n");
-    assert_eq!(run(&["add", "the user LIKES tab"]), "remembered as memory 1\n", "it is known");
+    assert_eq!(run(&["add", "the user LIKES tabs"]), "remembered as memory 1\n", "it is known");
     run(&["add", "Be brief.", "--kind", "core", "--name", "persona"]);
     run(&["add", "部署在每周五", "--kind", "procedural"]);
     run(&["edit", "1", "The user likes spaces"]);
@@ -45,6 +45,13 @@ fn memories_are_added_found_changed_and_forgotten_and_are_private_to_their_user(
     }
     assert_eq!(run(&["forget", "--about", "tabs"]), "forgotten memories: 1\n", "by its earlier text");
     assert_eq!(run(&["forget", "3"]), "memory 3 is forgotten\n");
+    assert_eq!(run(&["add", "Deploys run on Fridays"]), "remembered as memory 4\n");
+    assert_eq!(run(&["add", "Deploys run on Mondays", "--replaces", "4"]), "remembered as memory 5\n");
+    assert!(run(&["list"]).contains("Deploys run on Fridays (superseded by 5)"));
+    for number in ["4", "77"] {
+        assert_ne!(alice.run(&["memory", "add", "Deploys run daily", "--replaces", number]).code, 0);
+    }
+    assert_ne!(bob.run(&["memory", "add", "Deploys run daily", "--replaces", "5"]).code, 0);
     assert!(
         run(&["mode", "letta", "--from-chats", "on"])
             .contains("mode letta; proposals from chats that have ended: on")
@@ -55,15 +62,24 @@ fn memories_are_added_found_changed_and_forgotten_and_are_private_to_their_user(
 #[test]
 fn what_a_model_proposes_waits_for_its_user() {
     let model = ScriptedModel::start(|asked| match asked.results().is_empty() {
-        true => Reply::Call(vec![("memory_write", json!({"text": "The user works at night"}))]),
+        true => {
+            Reply::Call(vec![("memory_write", json!({"text": "The user works at night", "replaces": [1]}))])
+        }
         false => Reply::Say(asked.results().join("|")),
     });
     let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
+    alice.run(&["memory", "add", "The user works by day"]);
     let said = alice.run(&["chat", "--new", "--approval", "full", "hello"]);
-    assert!(said.stdout.contains("proposed as #1"), "{said:?}");
+    assert!(said.stdout.contains("proposed as #2"), "{said:?}");
     let proposals = alice.run(&["memory", "proposals"]).stdout;
     assert!(proposals.contains("The user works at night") && proposals.contains("an agent"), "{proposals}");
-    assert_eq!(alice.run(&["memory", "accept", "1"]).stdout, "remembered as memory 1\n");
-    assert!(alice.run(&["memory", "list"]).stdout.contains("The user works at night"));
+    assert!(proposals.contains("(would replace 1: The user works by day)"), "{proposals}");
+    assert!(!alice.run(&["memory", "list"]).stdout.contains("superseded"));
+    assert_eq!(alice.run(&["memory", "accept", "2"]).stdout, "remembered as memory 2\n");
+    let kept = alice.run(&["memory", "list"]).stdout;
+    assert!(
+        kept.contains("The user works at night") && kept.contains("works by day (superseded by 2)"),
+        "{kept}"
+    );
 }

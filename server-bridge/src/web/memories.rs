@@ -1,14 +1,16 @@
 //! The caller's memories.
 
+use std::slice;
+
 use api::memory::{
     ForgetAbout, Forgotten, MemoryDetail, MemoryEdit, MemoryQuery, MemoryRevisionView, MemorySettingsView,
-    MemoryView, NewMemory,
+    MemoryView, NewMemory, ReplacedMemory,
 };
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::MemorySettings;
-use memory::{MemoryItem, MemoryKind, MemoryRevision, MemoryScope, Mode, Write};
+use memory::{MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, Mode, Write};
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -39,10 +41,11 @@ pub async fn memories(
     extract::Query(query): extract::Query<MemoryQuery>,
 ) -> Result<Json<Vec<MemoryView>>, ApiError> {
     let found = state.chats.memories(caller.user.id, query.q.as_deref()).await?;
-    Ok(Json(found.into_iter().map(view).collect()))
+    let replaced = replaced_by(&state, &caller, &found).await?;
+    Ok(Json(found.into_iter().map(|item| view(item, &replaced)).collect()))
 }
 
-/// Keep a memory. If one says almost the same, it is returned unchanged; if one is similar, its text is replaced.
+/// Keep a memory. If one says the same, it is returned unchanged; if one has the same name, it gets the new text.
 #[utoipa::path(post, path = "/api/v1/memories", tag = "settings", request_body = NewMemory,
     responses((status = 200, body = MemoryView), (status = 400)))]
 pub async fn keep(
@@ -64,10 +67,11 @@ pub async fn keep(
         text: new.text.trim(),
         chat: None,
         message: None,
-        supersedes: None,
+        supersedes: &new.replaces,
         valid_to_ms: new.valid_to,
     };
-    Ok(Json(view(state.chats.keep_memory(&caller.user, &wanted).await?.item().clone())))
+    let written = state.chats.keep_memory(&caller.user, &wanted).await?;
+    Ok(Json(whole(&state, &caller, written.item().clone()).await?))
 }
 
 /// A memory, and its earlier texts.
@@ -79,7 +83,8 @@ pub async fn memory(
     Path(id): Path<String>,
 ) -> Result<Json<MemoryDetail>, ApiError> {
     let (item, history) = state.chats.memory(caller.user.id, number(&id)?).await?;
-    Ok(Json(MemoryDetail { memory: view(item), history: history.into_iter().map(revision_view).collect() }))
+    let memory = whole(&state, &caller, item).await?;
+    Ok(Json(MemoryDetail { memory, history: history.into_iter().map(revision_view).collect() }))
 }
 
 /// Change a memory; its earlier text becomes part of its history.
@@ -94,7 +99,8 @@ pub async fn change(
     let valid_to_ms = edit.valid_to.map(|until_ms| Some(until_ms).filter(|until_ms| *until_ms > 0));
     let (name, text) = (edit.name.as_deref().map(str::trim), edit.text.as_deref().map(str::trim));
     let id = number(&id)?;
-    Ok(Json(view(state.chats.change_memory(&caller.user, id, name, text, valid_to_ms).await?)))
+    let changed = state.chats.change_memory(&caller.user, id, name, text, valid_to_ms).await?;
+    Ok(Json(whole(&state, &caller, changed).await?))
 }
 
 /// Forget a memory with its history, or reject a proposal.
@@ -109,7 +115,7 @@ pub async fn forget(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Accept a proposal: it becomes a memory, or replaces the text of the memory that it is about. Needs a session.
+/// Accept a proposal: it becomes a memory, or the text of the memory that it would change, and supersedes those that it would replace. Needs a session.
 #[utoipa::path(post, path = "/api/v1/memories/{id}/accept", tag = "settings", params(("id" = i64, Path)),
     responses((status = 200, body = MemoryView), (status = 403), (status = 404)))]
 pub async fn accept(
@@ -117,7 +123,8 @@ pub async fn accept(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
-    Ok(Json(view(state.chats.accept_memory(&caller.user, number(&id)?).await?)))
+    let kept = state.chats.accept_memory(&caller.user, number(&id)?).await?;
+    Ok(Json(view(kept, &[])))
 }
 
 /// Forget all memories and proposals that contain all of these words.
@@ -162,8 +169,33 @@ fn settings_view(settings: MemorySettings) -> MemorySettingsView {
     MemorySettingsView { mode: settings.mode.as_str().into(), from_chats: settings.from_chats }
 }
 
-fn view(item: MemoryItem) -> MemoryView {
+/// What the proposals among these items would replace.
+async fn replaced_by(
+    state: &AppState,
+    caller: &Caller,
+    items: &[MemoryItem],
+) -> Result<Vec<MemoryReplacement>, ApiError> {
+    Ok(match items.iter().any(|item| item.is_proposed) {
+        true => state.chats.memory_replacements(caller.user.id).await?,
+        false => Vec::new(),
+    })
+}
+
+/// One memory with what it would replace.
+async fn whole(state: &AppState, caller: &Caller, item: MemoryItem) -> Result<MemoryView, ApiError> {
+    let replaced = replaced_by(state, caller, slice::from_ref(&item)).await?;
+    Ok(view(item, &replaced))
+}
+
+fn view(item: MemoryItem, replacements: &[MemoryReplacement]) -> MemoryView {
+    let of_it = replacements.iter().filter(|replaced| replaced.item_id == item.id);
+    let replaced = |replaced: &MemoryReplacement| ReplacedMemory {
+        id: replaced.replaces_id,
+        text: replaced.text.clone(),
+        superseded_by: replaced.superseded_by,
+    };
     MemoryView {
+        would_replace: of_it.map(replaced).collect(),
         id: item.id,
         kind: item.kind.as_str().into(),
         scope: item.scope.as_str().into(),

@@ -71,7 +71,11 @@ test("a core block is in the next prompt, and one that is too long is refused", 
 });
 
 test("what an agent proposes is used only after it is accepted", async ({ page, model }) => {
-  model.answersWith({ call: [["memory_write", { text: "The laptop is slow." }]] }, { say: "Noted." });
+  await page.goto("/#/settings/memory");
+  await remember(page, "The laptop is fast.");
+  const number = /#(\d+)/.exec((await card(page, "The laptop is fast.").textContent()) ?? "")?.[1];
+  model.answersWith({ call: [["memory_write", { text: "The laptop is slow.", replaces: [Number(number)] }]] }, { say: "Noted." });
+  await page.goto("/#/");
   await composer(page).waitFor();
   await say(page, "Look around");
   const allow = page.getByRole("button", { name: /^Allow/ }).first();
@@ -82,7 +86,9 @@ test("what an agent proposes is used only after it is accepted", async ({ page, 
   await page.goto("/#/settings/memory");
   const proposals = page.getByRole("region", { name: "Proposed by agents" });
   await expect(proposals).toContainText("The laptop is slow.");
+  await expect(proposals).toContainText(`would replace #${String(number)}: The laptop is fast.`);
   await proposals.getByRole("button", { name: /^Accept/ }).click();
   await expect(proposals).toHaveCount(0);
   await expect(kept(page)).toContainText("The laptop is slow.");
+  await expect(card(page, "The laptop is fast.")).toContainText("superseded by");
 });

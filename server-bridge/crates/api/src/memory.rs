@@ -44,9 +44,13 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub proposed: bool,
-    /// The memory that a proposal would change.
+    /// The memory whose text a proposal would change.
     #[schema(required)]
     pub replaces: Option<i64>,
+    /// The memories that a proposal makes untrue: they are superseded when the user accepts it.
+    #[serde(default)]
+    #[schema(required)]
+    pub would_replace: Vec<ReplacedMemory>,
     /// The time from which it applies, in Unix milliseconds.
     #[serde(default)]
     #[schema(required)]
@@ -69,6 +73,20 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub updated_at: i64,
+}
+
+/// A memory that a proposal would replace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ReplacedMemory {
+    /// Its id.
+    pub id: i64,
+    /// Its text.
+    #[serde(default)]
+    #[schema(required)]
+    pub text: String,
+    /// The memory that has superseded it already.
+    #[schema(required)]
+    pub superseded_by: Option<i64>,
 }
 
 /// An earlier text of a memory.
@@ -131,6 +149,9 @@ pub struct NewMemory {
     /// The time until which it applies, in Unix milliseconds; if not given, without an end.
     #[serde(default)]
     pub valid_to: Option<i64>,
+    /// The ids of memories that are no longer true because of it, at most 20; they are superseded.
+    #[serde(default)]
+    pub replaces: Vec<i64>,
 }
 
 /// A change to a memory; fields that are not given stay as they are.
@@ -142,7 +163,7 @@ pub struct MemoryEdit {
     /// The text.
     #[serde(default)]
     pub text: Option<String>,
-    /// The time until which it applies, in Unix milliseconds; 0 without an end.
+    /// The time until which it applies, in Unix milliseconds; 0 without an end. A superseded memory that does not end before now applies again.
     #[serde(default)]
     pub valid_to: Option<i64>,
 }

@@ -152,6 +152,8 @@ pub const MEMORISE_TOKENS: u32 = 800;
 pub const MEMORISE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);
 /// The most memories that are proposed from one chat.
 pub const MEMORISE_PROPOSALS: usize = 5;
+/// The most kept memories that the model is shown, to say which of them a proposal makes untrue.
+pub const MEMORISE_CANDIDATES: usize = 20;
 /// How long a chat is idle before memories are proposed from it: 30 minutes.
 pub const MEMORISE_IDLE_MS: i64 = 30 * 60 * 1000;
 /// The most idle chats from which memories are proposed at once.

@@ -1,6 +1,8 @@
 //! A user's memories, as the user sees and changes them.
 
-use memory::{MemoryChange, MemoryItem, MemoryRevision, MemorySource, Mode, Standing, Write, Written};
+use memory::{
+    MemoryChange, MemoryItem, MemoryReplacement, MemoryRevision, MemorySource, Mode, Standing, Write, Written,
+};
 use store::{User, UserId};
 
 use crate::{ChatService, Error, Result};
@@ -28,6 +30,14 @@ impl ChatService {
         Ok(memory::recall::find(question, &near, &all).into_iter().map(|found| found.item.clone()).collect())
     }
 
+    /// The memories that a user's proposals would replace, by the proposals' ids.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn memory_replacements(&self, user: UserId) -> Result<Vec<MemoryReplacement>> {
+        Ok(self.0.store.memory_replacements(user).await?)
+    }
+
     /// A memory, and its earlier texts, the latest first.
     ///
     /// # Errors
@@ -43,8 +53,7 @@ impl ChatService {
     /// [`Error::Store`] for a text that is empty or too long, and beyond 1,000 memories.
     pub async fn keep_memory(&self, user: &User, wanted: &Write<'_>) -> Result<Written> {
         let store = &self.0.store;
-        let written =
-            memory::write(store, user.id, wanted, Standing::Person, &memory::likeness::lexical).await?;
+        let written = memory::write(store, user.id, wanted, Standing::Person).await?;
         self.noted(user, "memory.keep", written.item().id).await;
         Ok(written)
     }

@@ -45,6 +45,9 @@ pub(crate) enum MemoryCommand {
         /// Only for work on the machine NAME, not in all chats
         #[arg(long, value_name = "NAME", add = super::names::places())]
         on: Option<String>,
+        /// A memory that is no longer true because of it; may be given several times
+        #[arg(long, value_name = "NUMBER")]
+        replaces: Vec<i64>,
     },
     /// Change the text of a memory; the earlier one stays in its history
     Edit {
@@ -164,10 +167,10 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
             let found = client.memory(number).await?;
             both(&found, detail(&found))
         }
-        MemoryCommand::Add { text, kind, name, on } => {
+        MemoryCommand::Add { text, kind, name, on, replaces } => {
             let kind = kind.to_possible_value().map(|value| value.get_name().into());
-            let kept =
-                client.keep_memory(&NewMemory { kind, project: on, name, text, valid_to: None }).await?;
+            let new = NewMemory { kind, project: on, name, text, valid_to: None, replaces };
+            let kept = client.keep_memory(&new).await?;
             both(&kept, format!("remembered as memory {}", kept.id))
         }
         MemoryCommand::Edit { number, text } => {

@@ -66,7 +66,8 @@ pub fn to_forget(said: &str, name: &str, text: &str) -> bool {
     has_any(said, FORGETS) && (share(text, said) >= ASKED_SHARE || share(name, said) >= ASKED_SHARE)
 }
 
-fn has_any(said: &str, phrases: &[&str]) -> bool {
+/// True if a text has any of these phrases, which are folded as in [`search::tokens`].
+pub(crate) fn has_any(said: &str, phrases: &[&str]) -> bool {
     let spoken = format!(" {} ", words(said));
     phrases.iter().any(|phrase| {
         let is_spaced = phrase.is_ascii();

@@ -4,6 +4,7 @@
 //!   the user, on the page or the command line ─────────────────────────────► kept
 //!   a model, if the user's own message asks for it and the turn read nothing ─► kept
 //!   a model otherwise; a chat that ended ──────────────────────────────────► proposed ──accepted by the user──► kept
+//!   kept ──a newer one that makes it untrue, as its writer says──► superseded: found only by questions about the past
 //!   kept ──core blocks──► every prompt        kept ──words and meaning of the message──► the note before that message
 //! ```
 //! A text from a file, a page, a command or another agent never becomes a memory without the user's consent: it is not in the user's
@@ -11,9 +12,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`mod@write`] | writes and proposes memories; skips or updates similar ones |
+//! | [`mod@write`] | writes and proposes memories, and supersedes those that they make untrue |
+//! | [`candidates`] | the kept memories that a new text may make untrue |
 //! | [`asked`] | tells if the user asked for what a model wants to keep |
-//! | [`likeness`] | the similarity of two texts |
+//! | [`likeness`] | tells if two texts say the same |
 //! | [`recall`] | the items that match a message |
 //! | [`meaning`] | vectors of items, and the items with the meaning of a message |
 //! | [`prompt`] | core blocks and notes in the form of a prompt |
@@ -25,6 +27,8 @@
 use std::collections::HashSet;
 
 pub mod asked;
+pub mod candidates;
+mod evidence;
 pub mod likeness;
 pub mod limits;
 pub mod meaning;
@@ -35,7 +39,10 @@ pub mod write;
 
 pub use meaning::Meaning;
 pub use mode::Mode;
-pub use store::{MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory};
+pub use store::{
+    MemoryChange, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, MemorySource,
+    NewMemory,
+};
 pub use write::{Standing, Write, Written, write};
 
 /// True for an item that applies at this time: kept, not superseded, and not expired.
@@ -44,6 +51,12 @@ pub fn holds(item: &MemoryItem, now_ms: i64) -> bool {
     !item.is_proposed
         && item.superseded_by.is_none()
         && item.valid_to_ms.is_none_or(|until_ms| now_ms < until_ms)
+}
+
+/// True for an item that applied earlier: it was superseded, or it has expired.
+#[must_use]
+pub fn has_ended(item: &MemoryItem, now_ms: i64) -> bool {
+    !item.is_proposed && !holds(item, now_ms)
 }
 
 /// True for an item that applies to chats on the machine `project`. Items of an agent apply to no chat.

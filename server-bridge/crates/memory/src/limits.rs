@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-/// A text that is more similar than this to a memory is the same, and is not kept again. The number is Xiajiao's, for cosines.
-pub const SAME_ABOVE: f64 = 0.85;
-/// A text that is more similar than this to a memory replaces that memory's text. The number is Xiajiao's too.
-pub const UPDATE_ABOVE: f64 = 0.7;
 /// The share of a memory's words that have to be in the message that asks for it.
 pub const ASKED_SHARE: f64 = 0.5;
 /// The most tokens, estimated, of the memories that are recalled for one message.
@@ -16,6 +12,16 @@ pub const RECALL_ITEMS: usize = 8;
 pub const CORE_MAX_CHARS: usize = 2_000;
 /// The most bytes of a user's notes in each prompt in the mode `flat`; the latest notes come first.
 pub const NOTES_MAX_BYTES: usize = 16 * 1024;
+/// The most kept memories that a writer is shown with a new one, to say which of them it makes untrue.
+pub const CANDIDATES: usize = 5;
+/// How much of the text of such a memory is shown, in bytes.
+pub const CANDIDATE_MAX_BYTES: usize = 300;
+/// Words count as one if at least this share of the texts with either of them have both.
+pub const TOGETHER_SHARE: f64 = 0.5;
+/// What a text counts after another one that shares the same words with the new one.
+pub const REPEATED: f64 = 0.7;
+/// The best items that are ranked again so that each part of a message finds its own.
+pub const SPREAD_ITEMS: usize = 64;
 /// The most items of one search.
 pub const SEARCH_ITEMS: usize = 20;
 /// How far the likeness of a memory to a question has to be above the mean of all, on the way from there to 1. Measured with the built-in embedder

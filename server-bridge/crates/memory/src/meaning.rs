@@ -32,21 +32,31 @@ impl Meaning {
     /// A user's memories whose meaning is that of a question, by their ids and the nearest first. Empty without an embedder, while it is
     /// away, and for too few memories to tell what is near.
     pub async fn nearest(&self, user: UserId, question: &str) -> Vec<i64> {
-        match self.compared(user, question).await {
-            Ok(scores) => near(&scores),
-            Err(error) => {
-                tracing::error!(%error, "a user's memories could not be compared with a question");
-                Vec::new()
-            }
-        }
+        let scores = self.compared(user, question).await;
+        if scores.len() < COMPARED_MEMORIES { Vec::new() } else { near(&scores) }
     }
 
-    async fn compared(&self, user: UserId, question: &str) -> store::Result<Vec<(i64, f32)>> {
+    /// A user's memories by their meaning's distance from a text, by their ids and the nearest first, however far they are. Empty without an
+    /// embedder, and while it is away.
+    pub async fn by_distance(&self, user: UserId, text: &str) -> Vec<i64> {
+        let mut scores = self.compared(user, text).await;
+        scores.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        scores.into_iter().map(|(id, _)| id).collect()
+    }
+
+    async fn compared(&self, user: UserId, question: &str) -> Vec<(i64, f32)> {
+        self.scores(user, question).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "a user's memories could not be compared with a text");
+            Vec::new()
+        })
+    }
+
+    async fn scores(&self, user: UserId, question: &str) -> store::Result<Vec<(i64, f32)>> {
         let none = Ok(Vec::new());
         let Some(embedder) = self.embedder().await else { return none };
         let Some(model) = self.model(&embedder).await? else { return none };
         let stored = self.store.memory_vectors(user, model.id).await?;
-        if stored.len() < COMPARED_MEMORIES || question.trim().is_empty() {
+        if stored.is_empty() || question.trim().is_empty() {
             return none;
         }
         let Ok(question) = embedder.query(question).await else { return none };
@@ -71,7 +81,10 @@ impl Meaning {
     }
 
     /// Embeds what has no vector; ends early when the embedder rests.
-    async fn embed_all(&self) -> store::Result<()> {
+    ///
+    /// # Errors
+    /// [`store::Error::Database`].
+    pub async fn embed_all(&self) -> store::Result<()> {
         let Some(embedder) = self.embedder().await else { return Ok(()) };
         let mut model = self.model(&embedder).await?;
         let mut after = 0;

@@ -2,6 +2,7 @@
 
 use store::{MemoryItem, MemoryKind};
 
+use crate::has_ended;
 use crate::limits::NOTES_MAX_BYTES;
 
 /// A text in quotation marks on one line, escaped so that it cannot end the quotation.
@@ -66,4 +67,16 @@ const NOTES: &str = "# What you remember about this user from earlier conversati
 pub fn line(item: &MemoryItem) -> String {
     let name = if item.name.is_empty() { String::new() } else { format!(" {}", quoted(&item.name)) };
     format!("- #{} {}{name}: {}", item.id, item.kind.as_str(), quoted(&item.text))
+}
+
+/// Writes a day, counted from 1970, as a date.
+pub type Day = fn(i64) -> String;
+
+/// When an item applied, if it has ended by `now_ms`: `applied from 2025-01-31 to 2026-02-28`.
+#[must_use]
+pub fn validity(item: &MemoryItem, now_ms: i64, day: Day) -> Option<String> {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    let date = |at_ms: i64| day(at_ms.div_euclid(DAY_MS));
+    let until_ms = item.valid_to_ms.filter(|_| has_ended(item, now_ms))?;
+    Some(format!("applied from {} to {}", date(item.valid_from_ms), date(until_ms)))
 }

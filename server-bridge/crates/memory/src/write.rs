@@ -6,8 +6,8 @@ use store::{
 };
 
 use crate::holds;
-use crate::likeness::Likeness;
-use crate::limits::{CORE_MAX_CHARS, SAME_ABOVE, UPDATE_ABOVE};
+use crate::likeness::same;
+use crate::limits::CORE_MAX_CHARS;
 
 /// A memory to keep or to propose.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +26,8 @@ pub struct Write<'a> {
     pub chat: Option<&'a ChatId>,
     /// The message that it comes from.
     pub message: Option<MessageId>,
-    /// The item that this one supersedes.
-    pub supersedes: Option<i64>,
+    /// The ids of the items that it makes untrue.
+    pub supersedes: &'a [i64],
     /// The time until which it applies, in Unix milliseconds; `None` without an end.
     pub valid_to_ms: Option<i64>,
 }
@@ -66,55 +66,60 @@ impl Written {
     }
 }
 
-/// Keeps or proposes a text. If an item says almost the same, nothing is written; if one is similar, it is updated.
+/// Keeps or proposes a text. If an item says the same, no other is added; if one has the same name, it gets the text. The items that the text makes untrue
+/// are superseded, those of a proposal once it is accepted.
 ///
 /// # Errors
-/// As for [`Store::add_memory`] and [`Store::change_memory`]; [`store::Error::Invalid`] for a core block beyond 2,000 characters or without a name.
+/// As for [`Store::add_memory`], [`Store::change_memory`] and [`Store::supersede_memories`]; [`store::Error::Invalid`] for a core block beyond 2,000
+/// characters, without a name, or with items to supersede, and for items of another scope.
 pub async fn write(
     store: &Store,
     user: UserId,
     wanted: &Write<'_>,
     standing: Standing,
-    likeness: Likeness<'_>,
 ) -> store::Result<Written> {
     let is_core = wanted.kind == MemoryKind::Core;
     if is_core {
         check_core(wanted.name, wanted.text)?;
     }
     let items = store.memory_items(user).await?;
+    check_replaced(&items, wanted)?;
     let now_ms = store.now_ms();
-    let is_beside = |item: &&MemoryItem| {
-        (item.kind == MemoryKind::Core) == is_core
-            && (item.scope, item.scope_name.as_str()) == (wanted.scope, wanted.scope_name)
-    };
+    let is_beside =
+        |item: &&MemoryItem| (item.kind == MemoryKind::Core) == is_core && is_of_scope(item, wanted);
     let beside: Vec<&MemoryItem> = items.iter().filter(is_beside).collect();
     let is_named =
         |item: &&&MemoryItem| !wanted.name.is_empty() && item.name == wanted.name && holds(item, now_ms);
-    let mut target = beside.iter().find(is_named).copied();
-    if is_core {
-        if let Some(same) = target.filter(|item| item.text == wanted.text) {
-            return Ok(Written::Known(same.clone()));
-        }
+    let named = beside.iter().find(is_named).copied();
+    let known: Vec<&MemoryItem> = if is_core {
+        named.filter(|item| item.text == wanted.text).into_iter().collect()
     } else {
-        let mut best = 0.0;
-        for item in &beside {
-            let alike = likeness(&item.text, wanted.text);
-            if alike > SAME_ABOVE && (item.is_proposed || holds(item, now_ms)) {
-                return Ok(Written::Known((*item).clone()));
-            }
-            let is_other = target.is_none_or(|target| target.name != wanted.name || wanted.name.is_empty());
-            if is_other && holds(item, now_ms) && alike > UPDATE_ABOVE && alike > best {
-                (best, target) = (alike, Some(*item));
-            }
-        }
-    }
+        let says_it =
+            |item: &&MemoryItem| (item.is_proposed || holds(item, now_ms)) && same(&item.text, wanted.text);
+        beside.iter().copied().filter(says_it).collect()
+    };
     let (source, is_proposed) = match standing {
         Standing::Person => (MemorySource::Person, false),
         Standing::Asked => (MemorySource::Asked, false),
         Standing::Proposes(source) => (source, true),
     };
-    let replaces = wanted.supersedes.or(target.map(|item| item.id));
-    if let (false, None, Some(target)) = (is_proposed, wanted.supersedes, target) {
+    let kept = known.iter().find(|item| !item.is_proposed).copied();
+    let proposed = known.iter().find(|item| item.is_proposed).copied();
+    let target = kept.or(named);
+    let is_other = |id: &i64| target.is_none_or(|target| target.id != *id);
+    let supersedes: Vec<i64> = wanted.supersedes.iter().copied().filter(is_other).collect();
+    // A text that is kept already, with items that it makes untrue, needs a proposal too if the writer can only propose.
+    let needs_proposal = is_proposed && kept.is_some() && !supersedes.is_empty();
+    if let Some(same) = if needs_proposal { proposed } else { kept.or(proposed) } {
+        if !supersedes.is_empty() {
+            store.supersede_memories(user, &supersedes, same.id).await?;
+        }
+        return Ok(Written::Known(same.clone()));
+    }
+    if let (false, Some(target)) = (is_proposed, target) {
+        if !supersedes.is_empty() {
+            store.supersede_memories(user, &supersedes, target.id).await?;
+        }
         let change = MemoryChange {
             name: Some(wanted.name).filter(|name| !name.is_empty()),
             text: Some(wanted.text),
@@ -133,20 +138,35 @@ pub async fn write(
         chat: wanted.chat,
         message: wanted.message,
         is_proposed,
-        replaces: if is_proposed { replaces } else { None },
+        replaces: target.map(|item| item.id),
+        supersedes: &supersedes,
         valid_to_ms: wanted.valid_to_ms,
     };
-    if let Some(old) = wanted.supersedes {
-        store.memory_item(user, old).await?;
-    }
     let item = store.add_memory(user, &new).await?;
-    if is_proposed {
-        return Ok(Written::Proposed(item));
+    Ok(if is_proposed { Written::Proposed(item) } else { Written::Kept(item) })
+}
+
+fn is_of_scope(item: &MemoryItem, wanted: &Write<'_>) -> bool {
+    (item.scope, item.scope_name.as_str()) == (wanted.scope, wanted.scope_name)
+}
+
+/// Checks that a text applies to the same chats as all items that it replaces: otherwise these would be missing elsewhere.
+fn check_replaced(items: &[MemoryItem], wanted: &Write<'_>) -> store::Result<()> {
+    let invalid = |what, rule: String| Err(store::Error::Invalid { what, rule });
+    if wanted.kind == MemoryKind::Core && !wanted.supersedes.is_empty() {
+        return invalid("core block", "replaces no memories; change its text, and forget them".to_owned());
     }
-    if let Some(old) = wanted.supersedes {
-        store.supersede_memory(user, old, item.id).await?;
+    for id in wanted.supersedes {
+        match items.iter().find(|item| item.id == *id) {
+            None => return Err(store::Error::NotFound { what: "memory", name: id.to_string() }),
+            Some(item) if !is_of_scope(item, wanted) => {
+                let rule = format!("{id} applies to other chats than the new one; give both the same scope");
+                return invalid("memory", rule);
+            }
+            Some(_) => {}
+        }
     }
-    Ok(Written::Kept(item))
+    Ok(())
 }
 
 /// The names of core blocks.
@@ -173,7 +193,6 @@ pub fn check_core(name: &str, text: &str) -> store::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::likeness::lexical;
     use store::Name;
 
     async fn world() -> (Store, UserId) {
@@ -191,53 +210,125 @@ mod tests {
             text,
             chat: None,
             message: None,
-            supersedes: None,
+            supersedes: &[],
             valid_to_ms: None,
         }
     }
 
+    const PROPOSES: Standing = Standing::Proposes(MemorySource::Model);
+
     async fn put(store: &Store, user: UserId, wanted: Write<'_>, standing: Standing) -> Written {
-        write(store, user, &wanted, standing, &lexical).await.unwrap()
+        write(store, user, &wanted, standing).await.unwrap()
     }
 
     #[tokio::test]
-    async fn what_is_known_is_skipped_what_is_alike_is_updated_and_the_rest_is_new() {
+    async fn what_is_known_is_skipped_what_has_the_name_is_updated_and_the_rest_is_new() {
         let (store, user) = world().await;
         let person = Standing::Person;
-        let first = put(&store, user, of("The user prefers Python 3.11"), person).await;
+        let named = |text| Write { name: "python", ..of(text) };
+        let first = put(&store, user, named("The user prefers Python 3.11"), person).await;
         assert!(matches!(&first, Written::Kept(_)));
-        assert!(matches!(
-            put(&store, user, of("the user prefers python 3.11!"), person).await,
-            Written::Known(_)
-        ));
-        let updated = put(&store, user, of("The user prefers Python 3.12"), person).await;
+        let known = put(&store, user, of("the user prefers python 3.11!"), person).await;
+        assert!(matches!(known, Written::Known(_)));
+        let beside = put(&store, user, of("The user prefers Python 3.12"), person).await;
+        assert!(matches!(beside, Written::Kept(_)), "similar words replace nothing");
+        let updated = put(&store, user, named("The user prefers Python 3.13"), person).await;
         assert!(
             matches!(&updated, Written::Updated(item) if item.id == first.item().id && item.revision == 2)
         );
-        assert!(matches!(put(&store, user, of("Deploys run on Fridays"), person).await, Written::Kept(_)));
         let in_project =
             Write { scope: MemoryScope::Project, scope_name: "laptop", ..of("The user prefers Python 3.12") };
         assert!(matches!(put(&store, user, in_project, person).await, Written::Kept(_)), "of another scope");
-        let other = Write { supersedes: Some(first.item().id), ..of("Ruby is what they use now") };
-        put(&store, user, other, person).await;
-        assert!(store.memory_item(user, first.item().id).await.unwrap().superseded_by.is_some());
-        assert!(matches!(
-            put(&store, user, of("The user prefers Python 3.12"), person).await,
-            Written::Kept(_)
-        ));
+    }
+
+    #[tokio::test]
+    async fn what_a_text_makes_untrue_is_superseded_also_if_the_text_is_known() {
+        let (store, user) = world().await;
+        let by = async |id| store.memory_item(user, id).await.unwrap().superseded_by;
+        let rex = put(&store, user, of("Mina's dog is Rex"), Standing::Asked).await.item().id;
+        let kira = put(&store, user, of("Mina got a new dog, Kira"), Standing::Asked).await.item().id;
+        // The same call again, with what it replaces: from a turn that may only propose, it is a proposal.
+        let ids = [rex, kira, rex];
+        let again = Write { supersedes: &ids, ..of("Mina got a new dog, Kira") };
+        for is_first in [true, false] {
+            let written = put(&store, user, again, PROPOSES).await;
+            assert_eq!(matches!(written, Written::Proposed(_)), is_first, "{written:?}");
+        }
+        let waiting = store.memory_replacements(user).await.unwrap();
+        assert_eq!((waiting.len(), waiting[0].replaces_id, by(rex).await), (1, rex, None));
+        let written = put(&store, user, again, Standing::Asked).await;
+        assert!(matches!(written, Written::Known(item) if item.id == kira));
+        assert_eq!((by(rex).await, by(kira).await), (Some(kira), None));
+        store.accept_memory(user, waiting[0].item_id).await.unwrap();
+        assert_eq!((by(rex).await, by(kira).await), (Some(kira), None));
+        assert_eq!(store.memory_items(user).await.unwrap().len(), 2);
+        // One that is superseded does not count as known: it may be true again.
+        let ids = [kira];
+        let back = Write { supersedes: &ids, name: "dog", ..of("Mina's dog is Rex") };
+        assert!(
+            matches!(put(&store, user, back, Standing::Asked).await, Written::Kept(item) if item.id > kira)
+        );
+        // By name: the item of the name gets the text, and the other ids are superseded.
+        let (tea, dog) = (put(&store, user, of("Mina likes tea"), Standing::Asked).await.item().id, 4);
+        let ids = [tea, dog];
+        let both = Write { supersedes: &ids, name: "dog", ..of("Mina likes her dog Luna more than tea") };
+        let written = put(&store, user, both, Standing::Asked).await;
+        assert_eq!((written.item().id, by(tea).await, by(dog).await), (dog, Some(dog), None));
+    }
+
+    #[tokio::test]
+    async fn of_two_writers_that_replace_the_same_one_wins_and_the_other_is_told() {
+        let (store, user) = world().await;
+        let rex = put(&store, user, of("Mina's dog is Rex"), Standing::Asked).await.item().id;
+        let ids = [rex];
+        let wanted =
+            ["Mina's dog is Kira", "Mina's dog is Luna"].map(|text| Write { supersedes: &ids, ..of(text) });
+        let (one, other) = tokio::join!(
+            write(&store, user, &wanted[0], Standing::Asked),
+            write(&store, user, &wanted[1], Standing::Asked)
+        );
+        let (won, lost) = if one.is_ok() { (one, other) } else { (other, one) };
+        let (won, lost) = (won.unwrap(), lost.unwrap_err().to_string());
+        assert!(lost.contains(&format!("already replaced by memory {}", won.item().id)), "{lost}");
+        assert_eq!(store.memory_items(user).await.unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn ids_that_do_not_belong_are_refused_and_nothing_is_written() {
+        let (store, user) = world().await;
+        let bob = store.add_user(&Name::parse("bob").unwrap(), "correct horse", false).await.unwrap().id;
+        let foreign = put(&store, bob, of("Bob's"), Standing::Person).await.item().id;
+        let core = Write { kind: MemoryKind::Core, name: "user", ..of("Ada") };
+        let core = put(&store, user, core, Standing::Person).await.item().id;
+        let laptop = Write { scope: MemoryScope::Project, scope_name: "laptop", ..of("uses vim") };
+        let laptop = put(&store, user, laptop, Standing::Person).await.item().id;
+        let proposal = put(&store, user, of("likes tea"), PROPOSES).await.item().id;
+        let gone = put(&store, user, of("likes milk"), Standing::Person).await.item().id;
+        store.forget_memories(user, &[gone]).await.unwrap();
+        let before = store.memory_items(user).await.unwrap();
+        let thousand: Vec<i64> = (1..=1_000).collect();
+        for ids in [&[foreign][..], &[core], &[laptop], &[proposal], &[gone], &[0], &[i64::MIN], &thousand] {
+            for standing in [Standing::Person, Standing::Asked, PROPOSES] {
+                let wanted = Write { supersedes: ids, ..of("likes coffee") };
+                assert!(write(&store, user, &wanted, standing).await.is_err(), "{ids:?}");
+            }
+        }
+        let ids = [laptop];
+        let core = Write { kind: MemoryKind::Core, name: "persona", supersedes: &ids, ..of("Be brief.") };
+        assert!(write(&store, user, &core, Standing::Person).await.is_err());
+        assert_eq!(store.memory_items(user).await.unwrap(), before);
+        assert_eq!(store.memory_items(bob).await.unwrap()[0].superseded_by, None);
     }
 
     #[tokio::test]
     async fn a_proposal_changes_nothing_and_is_made_once() {
         let (store, user) = world().await;
-        let kept = put(&store, user, of("The user prefers Python 3.11"), Standing::Asked).await;
-        let model = Standing::Proposes(MemorySource::Model);
-        let proposed = put(&store, user, of("The user prefers Python 3.12"), model).await;
+        let named = |text| Write { name: "python", ..of(text) };
+        let kept = put(&store, user, named("The user prefers Python 3.11"), Standing::Asked).await;
+        let proposed = put(&store, user, named("The user prefers Python 3.12"), PROPOSES).await;
         assert!(matches!(&proposed, Written::Proposed(item) if item.replaces_id == Some(kept.item().id)));
-        assert!(matches!(
-            put(&store, user, of("The user prefers Python 3.12"), model).await,
-            Written::Known(_)
-        ));
+        let again = put(&store, user, of("The user prefers Python 3.12"), PROPOSES).await;
+        assert!(matches!(again, Written::Known(_)));
         assert_eq!(store.memory_item(user, kept.item().id).await.unwrap().revision, 1);
     }
 
@@ -251,7 +342,7 @@ mod tests {
         let long = "x".repeat(2_001);
         let other = Write { name: "enemy", ..core("x") };
         for wanted in [core(&long), other] {
-            assert!(write(&store, user, &wanted, Standing::Person, &lexical).await.is_err());
+            assert!(write(&store, user, &wanted, Standing::Person).await.is_err());
         }
     }
 }

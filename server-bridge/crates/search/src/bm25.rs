@@ -22,6 +22,8 @@ pub struct Ranked {
     pub score: f64,
     /// The words of the question that the text contains, in the question's spelling.
     pub matched: Vec<String>,
+    /// The part of each of these words in the score.
+    pub parts: Vec<f64>,
 }
 
 /// The texts that have any word of the question for which `counts` is true, the best first. At most 4 KiB and 64 words of the question are read.
@@ -68,12 +70,10 @@ pub fn rank(question: &str, texts: &[&str], counts: impl Fn(&str) -> bool) -> Ve
                 let count = real(*count);
                 rarity(place) * count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * real(length) / mean))
             };
-            let matched = counts.iter().zip(&words).filter(|(count, _)| **count > 0);
-            Ranked {
-                at,
-                score: counts.iter().enumerate().map(weight).sum(),
-                matched: matched.map(|(_, (_, word))| word.clone()).collect(),
-            }
+            let found = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            let (parts, matched): (Vec<f64>, Vec<String>) =
+                found.map(|one| (weight(one), words[one.0].1.clone())).unzip();
+            Ranked { at, score: parts.iter().sum(), matched, parts }
         })
         .collect();
     ranked.sort_by(|one, other| other.score.total_cmp(&one.score));

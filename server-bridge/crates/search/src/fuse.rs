@@ -1,6 +1,6 @@
 //! Reciprocal rank fusion: combines rankings whose scores cannot be compared with each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 /// The larger this constant, the less the first places of a ranking outweigh the later ones. The constant of Cormack, Clarke and
@@ -26,6 +26,16 @@ pub fn fuse<T: Clone + Eq + Hash>(rankings: &[&[T]]) -> Vec<(T, f64)> {
 #[must_use]
 pub fn hybrid<T: Clone + Eq + Hash>(by_words: &[T], by_vectors: &[T]) -> Vec<(T, f64)> {
     fuse_weighted(&[(by_words, WORDS_WEIGHT), (by_vectors, 1.0)], HYBRID_K)
+}
+
+/// All items of two rankings by turns, each once: the first of one, the first of the other, the second of one, and so on. Neither ranking can displace
+/// the best items of the other. For texts of one sentence, such as memories: models confuse names there that words tell apart.
+#[must_use]
+pub fn by_turns<T: Clone + Eq + Hash>(one: &[T], other: &[T]) -> Vec<T> {
+    let mut seen = HashSet::new();
+    let places = 0..one.len().max(other.len());
+    let by_turns = places.flat_map(|place| [one.get(place), other.get(place)]).flatten();
+    by_turns.filter(|item| seen.insert((*item).clone())).cloned().collect()
 }
 
 /// As [`fuse`], with a weight for each ranking, and with `k` in place of [`K`].
@@ -88,5 +98,11 @@ mod tests {
         assert_eq!(order(&[&["a", "b", "b", "b"]]), ["a", "b"]);
         let fused = fuse(&[&["a", "a"][..]]);
         assert!((fused[0].1 - 1.0 / 61.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn by_turns_each_ranking_keeps_its_best() {
+        assert_eq!(by_turns(&[1, 2, 3, 4], &[9, 1, 8]), [1, 9, 2, 3, 8, 4]);
+        assert_eq!(by_turns(&[], &[2, 2, 1]), [2, 1]);
     }
 }

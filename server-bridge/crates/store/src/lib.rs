@@ -171,7 +171,8 @@ pub use location::{Location, PostgresUrl};
 pub use marketplaces::MarketplaceRow;
 pub use mcp_servers::{McpCatalogue, McpServer};
 pub use memory_items::{
-    MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory,
+    MemoryChange, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, MemorySource,
+    NewMemory,
 };
 pub use memory_vectors::BareMemory;
 pub use messages::{Message, MessageRole};

@@ -104,6 +104,8 @@ pub const MEMORY_TEXT_MAX_BYTES: usize = 4 * 1024;
 pub const MEMORY_ITEMS_PER_USER: i64 = 1_000;
 /// The most proposals of memories that wait for one user.
 pub const MEMORY_PROPOSALS_PER_USER: i64 = 200;
+/// The most memories that one memory replaces.
+pub const MEMORY_REPLACED_MAX: usize = 20;
 /// The longest permission rule, in bytes.
 pub const PERMISSION_RULE_MAX_BYTES: usize = 4 * 1024;
 /// The longest justification of a permission rule, in bytes.

@@ -110,7 +110,7 @@ pub struct MemoryItem {
     pub source_message: Option<MessageId>,
     /// True for a proposal that waits for its user.
     pub is_proposed: bool,
-    /// The item that a proposal would change.
+    /// The item whose text a proposal would change.
     pub replaces_id: Option<i64>,
     /// The time from which it applies, in Unix milliseconds.
     pub valid_from_ms: i64,
@@ -162,8 +162,10 @@ pub struct NewMemory<'a> {
     pub message: Option<MessageId>,
     /// True for a proposal.
     pub is_proposed: bool,
-    /// The item that a proposal would change.
+    /// The item whose text a proposal would change.
     pub replaces: Option<i64>,
+    /// The items that it makes untrue: it supersedes them, a proposal once it is accepted.
+    pub supersedes: &'a [i64],
     /// The time until which it applies, in Unix milliseconds; `None` without an end.
     pub valid_to_ms: Option<i64>,
 }
@@ -187,6 +189,10 @@ macro_rules! item_columns {
          valid_to_ms, superseded_by, revision, created_at_ms, updated_at_ms"
     };
 }
+
+mod replaced;
+
+pub use self::replaced::MemoryReplacement;
 
 impl Store {
     /// All items of a user, proposals too, in the order in which they were added.
@@ -232,7 +238,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
-    /// or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone.
+    /// or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone; for `supersedes` as
+    /// [`Store::supersede_memories`].
     pub async fn add_memory(&self, user: UserId, new: &NewMemory<'_>) -> Result<MemoryItem> {
         check(new.name, new.text)?;
         check_length("memory's scope", new.scope_name, MEMORY_TEXT_MAX_BYTES)?;
@@ -256,7 +263,7 @@ impl Store {
             };
             return Err(invalid(format!("cannot be kept: there are already {most} {what}")));
         }
-        let added = query_as(concat!(
+        let added: MemoryItem = query_as(concat!(
             "INSERT INTO memory_items (user_id, kind, scope, scope_name, name, text, source, source_chat, source_message,
                 is_proposed, replaces_id, valid_from_ms, valid_to_ms, revision, created_at_ms, updated_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, $12, $12) RETURNING ",
@@ -278,11 +285,12 @@ impl Store {
         .fetch_one(&mut transaction)
         .await
         .map_err(|error| Error::or_taken(error, "memory", new.name))?;
+        replaced::replace_in(&mut transaction, user, new.supersedes, &added, now_ms).await?;
         transaction.commit().await?;
         Ok(added)
     }
 
-    /// Changes an item; its earlier text becomes a revision.
+    /// Changes an item; its earlier text becomes a revision. A superseded item that gets a later end, or none, applies again.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] as for [`Store::add_memory`].
@@ -296,72 +304,6 @@ impl Store {
         let changed = change_in(&mut transaction, user, id, change, self.now_ms()).await?;
         transaction.commit().await?;
         Ok(changed)
-    }
-
-    /// Accepts a proposal: it becomes an item, or its text replaces that of the item `replaces_id`. Returns the item.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] if the proposal is gone, another user's, or a memory already; [`Error::Invalid`] beyond 1,000 items;
-    /// [`Error::Taken`] for a core block that exists.
-    pub async fn accept_memory(&self, user: UserId, id: i64) -> Result<MemoryItem> {
-        let now_ms = self.now_ms();
-        let mut transaction = self.database.write(Scope::User(user)).await?;
-        let proposal = item_in(&mut transaction, user, id).await?;
-        if !proposal.is_proposed {
-            return Err(Error::not_found("proposal", id));
-        }
-        if let Some(replaces) = proposal.replaces_id {
-            let change = MemoryChange {
-                name: Some(&proposal.name).filter(|name| !name.is_empty()).map(String::as_str),
-                text: Some(&proposal.text),
-                valid_to_ms: None,
-                by: proposal.source,
-            };
-            let changed = change_in(&mut transaction, user, replaces, &change, now_ms).await?;
-            delete(&mut transaction, user, id).await?;
-            transaction.commit().await?;
-            return Ok(changed);
-        }
-        let kept = query_as(concat!(
-            "UPDATE memory_items SET is_proposed = FALSE, updated_at_ms = $1 WHERE id = $2 AND user_id = $3
-                AND (SELECT COUNT(*) FROM memory_items WHERE user_id = $3 AND NOT is_proposed) < $4 RETURNING ",
-            item_columns!()
-        ))
-        .bind(now_ms)
-        .bind(id)
-        .bind(user)
-        .bind(MEMORY_ITEMS_PER_USER)
-        .fetch_optional(&mut transaction)
-        .await
-        .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?;
-        let full = || {
-            invalid(format!(
-                "cannot be kept: there are already {MEMORY_ITEMS_PER_USER} memories; forget some first"
-            ))
-        };
-        let kept = kept.ok_or_else(full)?;
-        transaction.commit().await?;
-        Ok(kept)
-    }
-
-    /// Records that the item `id` is superseded by the item `by`, from now on.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] if a memory is gone or another user's.
-    pub async fn supersede_memory(&self, user: UserId, id: i64, by: i64) -> Result<()> {
-        let mut transaction = self.database.write(Scope::User(user)).await?;
-        item_in(&mut transaction, user, by).await?;
-        item_in(&mut transaction, user, id).await?;
-        query(
-            "UPDATE memory_items SET valid_to_ms = $1, superseded_by = $2, updated_at_ms = $1 WHERE id = $3",
-        )
-        .bind(self.now_ms())
-        .bind(by)
-        .bind(id)
-        .execute(&mut transaction)
-        .await?;
-        transaction.commit().await?;
-        Ok(())
     }
 
     /// Deletes items with their revisions and the proposals to change them; returns the number of deleted items. All chats of the user read
@@ -443,16 +385,19 @@ async fn change_in(
         .execute(&mut *transaction)
         .await?;
     }
+    let valid_to_ms = change.valid_to_ms.unwrap_or(before.valid_to_ms);
+    let applies_again = change.valid_to_ms.is_some() && valid_to_ms.is_none_or(|until_ms| now_ms < until_ms);
     query_as(concat!(
-        "UPDATE memory_items SET name = $1, text = $2, valid_to_ms = $3, revision = $4, updated_at_ms = $5
-         WHERE id = $6 RETURNING ",
+        "UPDATE memory_items SET name = $1, text = $2, valid_to_ms = $3, revision = $4, updated_at_ms = $5, superseded_by = $6
+         WHERE id = $7 RETURNING ",
         item_columns!()
     ))
     .bind(name)
     .bind(text)
-    .bind(change.valid_to_ms.unwrap_or(before.valid_to_ms))
+    .bind(valid_to_ms)
     .bind(before.revision + i64::from(is_new_text))
     .bind(now_ms)
+    .bind(before.superseded_by.filter(|_| !applies_again))
     .bind(id)
     .fetch_optional(transaction)
     .await
@@ -461,6 +406,14 @@ async fn change_in(
 }
 
 async fn delete(transaction: &mut Transaction, user: UserId, id: i64) -> Result<u64> {
+    query(
+        "DELETE FROM memory_items WHERE user_id = $2 AND is_proposed
+            AND id IN (SELECT item_id FROM memory_replacements WHERE replaces_id = $1)",
+    )
+    .bind(id)
+    .bind(user)
+    .execute(&mut *transaction)
+    .await?;
     let deleted = query("DELETE FROM memory_items WHERE id = $1 AND user_id = $2")
         .bind(id)
         .bind(user)

@@ -96,7 +96,17 @@ function State({ memory }: { memory: Memory }) {
     memory.valid_to === null ? null : t("memory.until", { when: absolute(memory.valid_to) }),
   ];
   const shown = lines.filter((line) => line !== null);
-  return shown.length === 0 ? null : <p className="hint">{shown.join(" · ")}</p>;
+  return (
+    <>
+      {shown.length > 0 && <p className="hint">{shown.join(" · ")}</p>}
+      {memory.would_replace.map((replaced) => (
+        <p key={replaced.id} className="hint">
+          {t("memory.wouldReplace", { id: replaced.id, text: replaced.text })}
+          {replaced.superseded_by !== null && ` · ${t("memory.superseded", { id: replaced.superseded_by })}`}
+        </p>
+      ))}
+    </>
+  );
 }
 
 function EditMemory({ memory, onDone }: { memory: Memory; onDone: () => Promise<void> }) {

@@ -21,10 +21,22 @@ async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
     let Some(what) = what else {
         let items = store.memory_items(user).await?;
         let (proposed, kept): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.is_proposed);
-        let mut lines: Vec<String> = kept.into_iter().map(line).collect();
+        let kept_line = |item: &MemoryItem| match item.superseded_by {
+            Some(by) => format!("{} ({})", line(item), context.in_words(&format!("replaced by #{by}"))),
+            None => line(item),
+        };
+        let mut lines: Vec<String> = kept.into_iter().map(kept_line).collect();
         if !proposed.is_empty() {
             lines.push(context.in_words("Proposals, which are used only if you accept them:"));
-            lines.extend(proposed.into_iter().map(line));
+            let replacements = store.memory_replacements(user).await?;
+            for proposal in proposed {
+                lines.push(line(proposal));
+                let of_it = replacements.iter().filter(|replaced| replaced.item_id == proposal.id);
+                lines.extend(of_it.map(|replaced| {
+                    let (id, text) = (replaced.replaces_id, &replaced.text);
+                    format!("  {}", context.in_words(&format!("would replace #{id}: {text}")))
+                }));
+            }
         }
         return match lines.is_empty() {
             true => context.notice("Nothing is remembered about you yet.").await,
@@ -62,12 +74,11 @@ async fn add(context: &Context<'_>, text: &str) -> Result<Posted> {
         text,
         chat: Some(&context.chat.id),
         message: Some(context.said),
-        supersedes: None,
+        supersedes: &[],
         valid_to_ms: None,
     };
     let store = &context.service.store;
-    let written =
-        memory::write(store, context.user.id, &wanted, Standing::Person, &memory::likeness::lexical).await;
+    let written = memory::write(store, context.user.id, &wanted, Standing::Person).await;
     match written {
         Ok(written) => context.notice(&format!("Remembered as #{}.", written.item().id)).await,
         Err(error @ store::Error::Invalid { .. }) => context.refusal("invalid", &error.to_string()).await,

@@ -4,7 +4,7 @@
 //! again after the conversation is summarised, and after something is forgotten. Items that match one message are in the note before it.
 
 use futures_util::future::BoxFuture;
-use memory::{Meaning, MemoryItem, MemoryKind, Mode, holds, reaches};
+use memory::{Meaning, MemoryItem, MemoryKind, Mode, has_ended, holds, reaches};
 use store::Store;
 use tools::{Ported, utc_day};
 
@@ -30,7 +30,7 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
-    let items = items(store, context).await?;
+    let items = items(store, context, false).await?;
     let shown: Vec<&MemoryItem> = items.iter().collect();
     let mut parts: Vec<String> = memory::prompt::core(&shown).into_iter().collect();
     if Mode::of(store, context.user.id).await.ported()? == Mode::Flat {
@@ -66,21 +66,28 @@ async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>)
     let Some((_, said)) = store.said_of_turn(user, context.ancestry.turn()).await.ported()? else {
         return Ok(None);
     };
-    let mut items = items(store, context).await?;
+    let now_ms = store.now_ms();
+    let mut items = items(store, context, memory::recall::is_about_past(&said, now_ms)).await?;
     items.retain(|item| item.kind != MemoryKind::Core);
     if items.is_empty() {
         return Ok(None);
     }
     let near = meaning.nearest(user, &said).await;
-    Ok(memory::recall::note(&said, &near, &items.iter().collect::<Vec<_>>()))
+    Ok(memory::recall::note(&said, &near, &items.iter().collect::<Vec<_>>(), now_ms, utc_day))
 }
 
-/// The items that apply to the chat now. Others are left out before anything is ranked.
-async fn items(store: &Store, context: &PromptContext<'_>) -> Result<Vec<MemoryItem>, agent::PortError> {
+/// The items that apply to the chat now; with those that have ended, also those that did. Others are left out before anything is ranked.
+async fn items(
+    store: &Store,
+    context: &PromptContext<'_>,
+    with_ended: bool,
+) -> Result<Vec<MemoryItem>, agent::PortError> {
     let project = context.sandbox.ok().map(sandbox::Sandbox::place);
     let mut items = store.memory_items(context.user.id).await.ported()?;
     let now_ms = store.now_ms();
-    items.retain(|item| holds(item, now_ms) && reaches(item, project));
+    items.retain(|item| {
+        (holds(item, now_ms) || with_ended && has_ended(item, now_ms)) && reaches(item, project)
+    });
     Ok(items)
 }
 

@@ -1,6 +1,6 @@
 //! Memories as text.
 
-use api::memory::{MemoryDetail, MemorySettingsView, MemoryView};
+use api::memory::{MemoryDetail, MemorySettingsView, MemoryView, ReplacedMemory};
 use api::words::MemorySource;
 
 use crate::output;
@@ -20,7 +20,7 @@ pub(super) fn list(memories: &[MemoryView], nothing: &str) -> String {
             name.to_owned(),
             output::ago(memory.updated_at),
             source(&memory.source).to_owned(),
-            format!("{text}{}", state(memory)),
+            format!("{text}{}{}", state(memory), would_replace(memory)),
         ]
     });
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
@@ -36,6 +36,16 @@ fn state(memory: &MemoryView) -> String {
         None if memory.proposed => " (proposed)".to_owned(),
         None => String::new(),
     }
+}
+
+/// What a proposal would replace, with the texts, so that the user knows what they accept: ` (would replace 3: likes tabs)`; empty if nothing.
+fn would_replace(memory: &MemoryView) -> String {
+    let one = |replaced: &ReplacedMemory| {
+        let text = replaced.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let state = replaced.superseded_by.map(|by| format!(", already superseded by {by}"));
+        format!(" (would replace {}: {text}{})", replaced.id, state.unwrap_or_default())
+    };
+    memory.would_replace.iter().map(one).collect()
 }
 
 fn source(source: &MemorySource) -> &str {
@@ -59,6 +69,9 @@ pub(super) fn detail(detail: &MemoryDetail) -> String {
         memory.text.clone(),
         format!("from {}, changed {}", source(&memory.source), output::ago(memory.updated_at)),
     ];
+    lines.extend(memory.would_replace.iter().map(|replaced| {
+        format!("would replace {}:\n  {}", replaced.id, replaced.text.replace('\n', "\n  "))
+    }));
     lines.extend(memory.chat_id.as_ref().map(|chat| format!("in the chat {chat}")));
     for revision in &detail.history {
         let (number, by) = (revision.revision, source(&revision.replaced_by));
@@ -81,17 +94,20 @@ mod tests {
     #[test]
     fn a_table_says_what_is_proposed_and_a_detail_has_the_history() {
         let text = r#"{"memory": {"id": 7, "kind": "semantic", "scope": "project", "scope_name": "laptop", "name": "", "text": "likes\ntabs",
-            "source": "model", "chat_id": "c1", "message_id": null, "proposed": true, "replaces": 3, "valid_from": 0, "valid_to": null,
+            "source": "model", "chat_id": "c1", "message_id": null, "proposed": true, "replaces": 3,
+            "would_replace": [{"id": 5, "text": "likes\nboth", "superseded_by": null}, {"id": 6, "text": "x", "superseded_by": 9}], "valid_from": 0, "valid_to": null,
             "superseded_by": null, "revision": 2, "created_at": 0, "updated_at": 0},
             "history": [{"revision": 1, "name": "", "text": "likes spaces", "replaced_by": "person", "replaced_at": 0}]}"#;
         let found: MemoryDetail = serde_json::from_str(text).unwrap();
         let words = list(std::slice::from_ref(&found.memory), "");
-        assert!(words.contains("likes tabs (would change 3)") && words.contains("an agent"), "{words}");
+        let state = "likes tabs (would change 3) (would replace 5: likes both) (would replace 6: x, already superseded by 9)";
+        assert!(words.contains(state) && words.contains("an agent"), "{words}");
         let words = detail(&found);
         assert!(
             words.starts_with("7 semantic of laptop (would change 3)\nlikes\ntabs\nfrom an agent"),
             "{words}"
         );
+        assert!(words.contains("would replace 5:\n  likes\n  both\n"), "{words}");
         assert!(words.contains("in the chat c1") && words.ends_with("by you:\n  likes spaces"), "{words}");
         assert_eq!(list(&[], "nothing"), "nothing");
     }

@@ -57,6 +57,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may go on with something else") },
     Belonging { table: "memory_embeddings", fate: Fate::Stays("a user's memory is in no chat") },
     Belonging { table: "memory_items", fate: Fate::Stays("a user's memory is in no chat") },
+    Belonging { table: "memory_replacements", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },
     Belonging { table: "job_runs", fate: Fate::Stays("with the automations") },

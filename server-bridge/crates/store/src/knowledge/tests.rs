@@ -314,6 +314,7 @@ async fn memories(store: Store) {
         message: None,
         is_proposed: false,
         replaces: None,
+        supersedes: &[],
         valid_to_ms: None,
     };
     let first = store.add_memory(ada, &new("likes tea")).await.unwrap();

@@ -28,7 +28,7 @@ async fn memories_are_added_changed_superseded_and_forgotten_and_are_private_to_
         (1, "likes tabs", MemorySource::Person)
     );
     let later = store.add_memory(ann, &NewMemory { text: "likes both", ..MEMORY }).await.unwrap();
-    store.supersede_memory(ann, item.id, later.id).await.unwrap();
+    store.supersede_memories(ann, &[item.id], later.id).await.unwrap();
     let item = store.memory_item(ann, item.id).await.unwrap();
     assert_eq!((item.superseded_by, item.valid_to_ms.is_some()), (Some(later.id), true));
     assert!(store.memory_items(bob).await.unwrap().is_empty());
@@ -37,7 +37,7 @@ async fn memories_are_added_changed_superseded_and_forgotten_and_are_private_to_
         store.memory_revisions(bob, item.id).await.map(drop),
         store.change_memory(bob, item.id, &to("x")).await.map(drop),
         store.accept_memory(bob, item.id).await.map(drop),
-        store.supersede_memory(bob, item.id, later.id).await,
+        store.supersede_memories(bob, &[item.id], later.id).await,
     ] {
         assert!(matches!(missing, Err(Error::NotFound { .. })));
     }
@@ -66,6 +66,66 @@ async fn an_accepted_proposal_becomes_an_item_or_changes_the_one_that_it_names()
     store.add_memory(ann, &NewMemory { replaces: Some(item.id), ..proposed }).await.unwrap();
     store.forget_memories(ann, &[item.id]).await.unwrap();
     assert_eq!(store.memory_items(ann).await.unwrap().len(), 1, "the proposal to change it is gone too");
+}
+
+#[tokio::test]
+async fn what_a_memory_replaces_is_superseded_once_and_a_proposal_waits_for_its_user() {
+    let (store, clock) = store().await;
+    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
+    let add = async |text, is_proposed, supersedes: &[i64]| {
+        store.add_memory(ann, &NewMemory { text, is_proposed, supersedes, ..MEMORY }).await
+    };
+    let by = async |id| store.memory_item(ann, id).await.unwrap().superseded_by;
+    let (rex, luna) =
+        (add("dog Rex", false, &[]).await.unwrap().id, add("dog Luna", false, &[]).await.unwrap().id);
+    let core = NewMemory { kind: MemoryKind::Core, name: "user", ..MEMORY };
+    let core = store.add_memory(ann, &core).await.unwrap().id;
+    let foreign = store.add_memory(bob, &MEMORY).await.unwrap().id;
+    let proposal = add("dog Kira", true, &[rex, rex]).await.unwrap().id;
+    clock.advance(5);
+    // One bad id, and nothing is added or replaced.
+    let thousand: Vec<i64> = (1..=1_000).collect();
+    let before = store.memory_items(ann).await.unwrap();
+    for ids in [&[rex, foreign][..], &[rex, 999], &[rex, -1], &[core], &[proposal], &thousand] {
+        for is_proposed in [false, true] {
+            let error = add("dog Bruno", is_proposed, ids).await.unwrap_err();
+            assert!(matches!(error, Error::NotFound { .. } | Error::Invalid { .. }), "{ids:?}: {error}");
+        }
+    }
+    assert_eq!(store.memory_items(ann).await.unwrap(), before);
+    // A proposal replaces nothing until it is accepted.
+    let waiting = store.memory_replacements(ann).await.unwrap();
+    assert_eq!((waiting.len(), waiting[0].item_id, waiting[0].replaces_id), (1, proposal, rex));
+    assert_eq!((waiting[0].text.as_str(), by(rex).await), ("dog Rex", None));
+    assert!(store.memory_replacements(bob).await.unwrap().is_empty());
+    assert_eq!(store.accept_memory(ann, proposal).await.unwrap().id, proposal);
+    assert_eq!((by(rex).await, by(proposal).await), (Some(proposal), None));
+    assert!(store.memory_replacements(ann).await.unwrap().is_empty());
+    // Superseded already: the writer learns by what.
+    let late = add("dog Bruno", false, &[luna, rex]).await.unwrap_err().to_string();
+    assert!(late.contains(&format!("already replaced by memory {proposal}")), "{late}");
+    assert_eq!(by(luna).await, None);
+    // What another memory replaced meanwhile stays as it is.
+    let (one, other) =
+        (add("dog A", true, &[luna]).await.unwrap().id, add("dog B", true, &[luna]).await.unwrap().id);
+    for id in [one, other] {
+        store.accept_memory(ann, id).await.unwrap();
+    }
+    assert_eq!((by(luna).await, by(other).await), (Some(one), None));
+    // With a later end, or none, it applies again; with an end in the past it does not.
+    let until = |valid_to_ms| MemoryChange { valid_to_ms: Some(valid_to_ms), text: None, ..to("") };
+    let ended = store.change_memory(ann, luna, &until(Some(7))).await.unwrap();
+    assert_eq!(ended.superseded_by, Some(one));
+    let again = store.change_memory(ann, luna, &until(None)).await.unwrap();
+    assert_eq!((again.superseded_by, again.valid_to_ms), (None, None));
+    // A proposal to change the text of a superseded memory becomes a memory; one to replace a forgotten memory goes with it.
+    let change = NewMemory { is_proposed: true, replaces: Some(rex), text: "dog Rex, a poodle", ..MEMORY };
+    let change = store.add_memory(ann, &change).await.unwrap().id;
+    let kept = store.accept_memory(ann, change).await.unwrap();
+    assert_eq!((kept.id, kept.replaces_id, kept.superseded_by), (change, None, None));
+    let gone = add("dog C", true, &[luna]).await.unwrap().id;
+    store.forget_memories(ann, &[luna]).await.unwrap();
+    assert!(store.memory_item(ann, gone).await.is_err());
 }
 
 #[tokio::test]
@@ -151,11 +211,12 @@ async fn named_notes_of_an_earlier_version_become_items() {
     store.close().await;
     let mut raw = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
     for statement in [
+        "DROP TABLE memory_replacements",
         "DROP TABLE memory_revisions",
         "DROP TABLE memory_items",
         "CREATE TABLE memories (user_id BIGINT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, updated_at_ms BIGINT NOT NULL)",
         "INSERT INTO memories VALUES (1, 'tabs', 'likes tabs', 7), (1, 'editor', 'uses vim', 8)",
-        "DELETE FROM _sqlx_migrations WHERE version = 36",
+        "DELETE FROM _sqlx_migrations WHERE version IN (36, 52)",
     ] {
         sqlx::query(AssertSqlSafe(statement)).execute(&mut raw).await.unwrap();
     }

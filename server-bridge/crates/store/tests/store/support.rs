@@ -24,6 +24,7 @@ pub(crate) const MEMORY: NewMemory<'static> = NewMemory {
     message: None,
     is_proposed: false,
     replaces: None,
+    supersedes: &[],
     valid_to_ms: None,
 };
 

@@ -56,6 +56,12 @@ impl TypedTool for Edit {
             store.forget_memories(user, &[item.id]).await.map_err(refused)?;
             return Ok(Outcome::done("forgotten"));
         }
+        if let Some(by) = item.superseded_by {
+            let id = item.id;
+            return Err(Failure::Told(format!(
+                "memory {id} was replaced by memory {by}; change memory {by}"
+            )));
+        }
         replace(work, &item, text).await
     }
 }
@@ -89,6 +95,7 @@ pub(super) async fn replace(
                 message: said,
                 is_proposed: true,
                 replaces: Some(item.id),
+                supersedes: &[],
                 valid_to_ms: None,
             };
             Written::Proposed(store.add_memory(user, &new).await.map_err(refused)?)

@@ -250,7 +250,7 @@ fn wanted<'a>(kind: MemoryKind, name: &'a str, text: &'a str) -> memory::Write<'
         text,
         chat: None,
         message: None,
-        supersedes: None,
+        supersedes: &[],
         valid_to_ms: None,
     }
 }

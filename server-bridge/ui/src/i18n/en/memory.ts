@@ -46,6 +46,7 @@ export const memory = {
   replacedBy: "Replaced by a text {{who}}, {{when}}",
   onlyOn: "only on {{name}}",
   replaces: "would change #{{id}}",
+  wouldReplace: "would replace #{{id}}: {{text}}",
   superseded: "superseded by #{{id}}",
   until: "valid until {{when}}",
   export: "Export as JSON",

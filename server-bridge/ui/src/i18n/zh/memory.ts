@@ -47,6 +47,7 @@ export const memory: Room<"settings">["memory"] = {
   replacedBy: "{{when}}被替换（新内容{{who}}）",
   onlyOn: "仅用于 {{name}}",
   replaces: "将修改 #{{id}}",
+  wouldReplace: "将取代 #{{id}}：{{text}}",
   superseded: "已被 #{{id}} 取代",
   until: "有效期至 {{when}}",
   export: "导出为 JSON",

@@ -221,3 +221,22 @@ async fn of_two_that_add_the_last_subscription_at_once_one_gets_it() {
         stores[0].remove_subscription(ann, &kept.name).await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_memories_that_replace_the_same_one_at_once_one_wins_and_the_other_is_told() {
+    let (stores, ann) = two_stores().await;
+    for _ in 0..PAIRS {
+        let old = stores[0].add_memory(ann, &MEMORY).await.unwrap().id;
+        let written = both(&stores, |store| async move {
+            store.add_memory(ann, &NewMemory { supersedes: &[old], ..MEMORY }).await.map(|item| item.id)
+        });
+        let written = written.await;
+        let winner = *written.iter().flatten().next().unwrap();
+        let refused = written.iter().filter_map(|written| written.as_ref().err()).next().unwrap().to_string();
+        assert!(refused.contains(&format!("{old} was already replaced by memory {winner}")), "{refused}");
+        let items = stores[0].memory_items(ann).await.unwrap();
+        assert_eq!(items.len(), 2, "what lost is not kept");
+        assert_eq!(items[0].superseded_by, Some(winner));
+        stores[0].forget_memories(ann, &[old, winner]).await.unwrap();
+    }
+}

@@ -1,0 +1,187 @@
+//! Memories that newer ones make untrue. A new memory supersedes them at once; a proposal only notes them, and supersedes them when its user
+//! accepts it. A superseded memory is kept, and applies until then.
+
+use std::collections::BTreeSet;
+
+use sqlx::FromRow;
+
+use super::{MemoryChange, MemoryItem, MemoryKind, change_in, delete, invalid, item_in};
+use crate::error::{Error, Result};
+use crate::limits::{MEMORY_ITEMS_PER_USER, MEMORY_REPLACED_MAX};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{Store, UserId};
+
+/// A memory that a proposal would replace.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct MemoryReplacement {
+    /// The proposal.
+    pub item_id: i64,
+    /// The memory that it would replace.
+    pub replaces_id: i64,
+    /// That memory's text.
+    pub text: String,
+    /// The memory that has superseded it already.
+    pub superseded_by: Option<i64>,
+}
+
+impl Store {
+    /// The memories that a user's proposals would replace, by the proposals' ids.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn memory_replacements(&self, user: UserId) -> Result<Vec<MemoryReplacement>> {
+        Ok(query_as(
+            "SELECT r.item_id, r.replaces_id, i.text, i.superseded_by FROM memory_replacements r
+             JOIN memory_items i ON i.id = r.replaces_id WHERE i.user_id = $1 ORDER BY r.item_id, r.replaces_id",
+        )
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Records that items are superseded by the item `by` from now on; if `by` is a proposal, that they will be once it is accepted. `by` itself
+    /// among the ids is passed over. Either all are recorded, or none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if a memory is gone or another user's; [`Error::Invalid`] for a proposal, for a core block, for an item that another
+    /// one supersedes already, and beyond 20 items.
+    pub async fn supersede_memories(&self, user: UserId, ids: &[i64], by: i64) -> Result<()> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let item = item_in(&mut transaction, user, by).await?;
+        replace_in(&mut transaction, user, ids, &item, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Accepts a proposal: it becomes an item, or its text replaces that of the item `replaces_id`; the items that it makes untrue are superseded,
+    /// except those that another item superseded meanwhile. Returns the item.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the proposal is gone, another user's, or a memory already; [`Error::Invalid`] beyond 1,000 items;
+    /// [`Error::Taken`] for a core block that exists.
+    pub async fn accept_memory(&self, user: UserId, id: i64) -> Result<MemoryItem> {
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let proposal = item_in(&mut transaction, user, id).await?;
+        if !proposal.is_proposed {
+            return Err(Error::not_found("proposal", id));
+        }
+        let replaced: Vec<i64> = query_scalar(
+            "SELECT replaces_id FROM memory_replacements WHERE item_id = $1 ORDER BY replaces_id",
+        )
+        .bind(id)
+        .fetch_all(&mut transaction)
+        .await?;
+        let changed = match proposal.replaces_id {
+            Some(replaces) => Some(item_in(&mut transaction, user, replaces).await?),
+            None => None,
+        };
+        // A text for an item that no longer applies would never be used, so that it becomes an item of its own.
+        let kept = match changed.filter(|item| item.superseded_by.is_none()) {
+            Some(item) => {
+                let change = MemoryChange {
+                    name: Some(&proposal.name).filter(|name| !name.is_empty()).map(String::as_str),
+                    text: Some(&proposal.text),
+                    valid_to_ms: None,
+                    by: proposal.source,
+                };
+                let changed = change_in(&mut transaction, user, item.id, &change, now_ms).await?;
+                delete(&mut transaction, user, id).await?;
+                changed
+            }
+            None => keep_in(&mut transaction, user, &proposal, now_ms).await?,
+        };
+        for old in replaced {
+            supersede_in(&mut transaction, old, kept.id, now_ms).await?;
+        }
+        query("DELETE FROM memory_replacements WHERE item_id = $1")
+            .bind(id)
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(kept)
+    }
+}
+
+/// Makes a proposal an item.
+async fn keep_in(
+    transaction: &mut Transaction,
+    user: UserId,
+    proposal: &MemoryItem,
+    now_ms: i64,
+) -> Result<MemoryItem> {
+    let kept = query_as(concat!(
+        "UPDATE memory_items SET is_proposed = FALSE, replaces_id = NULL, updated_at_ms = $1 WHERE id = $2 AND user_id = $3
+            AND (SELECT COUNT(*) FROM memory_items WHERE user_id = $3 AND NOT is_proposed) < $4 RETURNING ",
+        item_columns!()
+    ))
+    .bind(now_ms)
+    .bind(proposal.id)
+    .bind(user)
+    .bind(MEMORY_ITEMS_PER_USER)
+    .fetch_optional(transaction)
+    .await
+    .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?;
+    let full = || {
+        invalid(format!(
+            "cannot be kept: there are already {MEMORY_ITEMS_PER_USER} memories; forget some first"
+        ))
+    };
+    kept.ok_or_else(full)
+}
+
+/// Supersedes items by `by`, or notes that for a proposal.
+pub(super) async fn replace_in(
+    transaction: &mut Transaction,
+    user: UserId,
+    ids: &[i64],
+    by: &MemoryItem,
+    now_ms: i64,
+) -> Result<()> {
+    if ids.len() > MEMORY_REPLACED_MAX {
+        return Err(invalid(format!("can replace at most {MEMORY_REPLACED_MAX} memories")));
+    }
+    for id in ids.iter().copied().filter(|id| *id != by.id).collect::<BTreeSet<_>>() {
+        let old = item_in(&mut *transaction, user, id).await?;
+        if old.is_proposed {
+            return Err(invalid(format!("{id} is a proposal, which the user accepts or rejects")));
+        }
+        if old.kind == MemoryKind::Core {
+            return Err(invalid(format!("{id} is a core block: change its text instead")));
+        }
+        if let Some(other) = old.superseded_by {
+            return Err(superseded(id, other));
+        }
+        if by.is_proposed {
+            query("INSERT INTO memory_replacements (item_id, replaces_id) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+                .bind(by.id)
+                .bind(id)
+                .execute(&mut *transaction)
+                .await?;
+        } else if !supersede_in(transaction, id, by.id, now_ms).await? {
+            // Of two writers at once, the later one gets here.
+            let other = item_in(&mut *transaction, user, id).await?.superseded_by;
+            return Err(superseded(id, other.unwrap_or(id)));
+        }
+    }
+    Ok(())
+}
+
+fn superseded(id: i64, by: i64) -> Error {
+    invalid(format!("{id} was already replaced by memory {by}; replace memory {by} if it is no longer true"))
+}
+
+/// Supersedes an item; returns false if another item superseded it before. An item that ended earlier keeps that end.
+async fn supersede_in(transaction: &mut Transaction, id: i64, by: i64, now_ms: i64) -> Result<bool> {
+    let done = query(
+        "UPDATE memory_items SET superseded_by = $2, updated_at_ms = $1,
+            valid_to_ms = CASE WHEN valid_to_ms < $1 THEN valid_to_ms ELSE $1 END
+         WHERE id = $3 AND id <> $2 AND superseded_by IS NULL",
+    )
+    .bind(now_ms)
+    .bind(by)
+    .bind(id)
+    .execute(transaction)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}

@@ -1,6 +1,8 @@
 //! Groups and chains: agents of two people on their own machines, in one log.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -75,6 +77,19 @@ impl Team {
     }
 
     /// What agents said so far, each with its handle.
+    /// The whole log, the newest part first: the command line shows 100 entries at a time.
+    pub(crate) fn all_entries(&self) -> Vec<Value> {
+        let mut all = self.entries();
+        loop {
+            let Some(first) = all.iter().filter_map(|entry| entry["id"].as_i64()).min() else { return all };
+            let before = self.alice(&["log", &self.group, "--before", &first.to_string()]);
+            match before["entries"].as_array().unwrap() {
+                earlier if earlier.is_empty() => return all,
+                earlier => all.extend(earlier.iter().cloned()),
+            }
+        }
+    }
+
     fn said(&self) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let entries = self.entries();
@@ -407,10 +422,15 @@ fn a_step_that_takes_too_long_fails() {
 #[test]
 fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
     const STEPS: usize = 5;
-    let mut team = Team::new(|asked| {
+    let results = Arc::new(Mutex::new(BTreeSet::new()));
+    let told = Arc::clone(&results);
+    let mut team = Team::new(move |asked| {
         let part = last_line(asked).replace("part ", "");
         let last = asked.body["messages"].as_array().unwrap().last().unwrap().clone();
         let is_unknown = last["content"].to_string().contains("not known if it took effect");
+        if last["role"] == "tool" {
+            told.lock().unwrap().insert(last["content"].to_string());
+        }
         if last["role"] == "tool" && !is_unknown {
             return echo(asked);
         }
@@ -460,7 +480,7 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
         assert_eq!(calls.len(), STEPS, "no step was tried twice: {calls:?}");
         let written = fs::read_to_string(&effects).unwrap();
         let each: Vec<_> = (1..=STEPS).map(|number| number.to_string()).collect();
-        assert!(written.lines().eq(&each), "after {kill} kills: {written}");
+        assert!(written.lines().eq(&each), "after {kill} kills: {written} {results:#?}");
         fs::remove_file(&effects).unwrap();
     }
     eprintln!("{kill} kills in {runs} runs");

@@ -296,7 +296,7 @@ fn kills_of_the_server_double_and_lose_no_files() {
     names.sort();
     directories.sort();
     assert_eq!(names, directories, "one directory for each run, and nothing half-written");
-    let entries = team.entries();
+    let entries = team.all_entries();
     let said = entries.iter().filter(|entry| entry["text"].as_str().unwrap().contains("handed files to"));
     // An answer that is interrupted is asked for again, and finds the files in their place.
     let said = said.count() as u64;

@@ -53,6 +53,7 @@ specs! {
     conversation,
     agent_work,
     approvals,
+    cards,
     resilience,
     volume,
     panel_files,

@@ -16,6 +16,7 @@ mod bad_input;
 mod bombs;
 mod bombs_at_defaults;
 mod browser;
+mod cards;
 mod channels;
 mod chat;
 mod completions;

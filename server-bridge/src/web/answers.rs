@@ -1,6 +1,7 @@
-//! Answers in text to a model's questions.
+//! Answers in text to a model's questions, and answers to cards.
 
 use agent::ask::Reply;
+use api::card::CardAnswerRequest;
 use api::turn::QuestionAnswer;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -14,9 +15,9 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of answers to a model's questions.
+/// The routes of answers to a model's questions and cards.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, route!(answer))
+    Routes::new().add(Access::Full, route!(answer)).add(Access::Full, route!(answer_card))
 }
 
 /// Answer a model's question.
@@ -31,5 +32,20 @@ pub async fn answer(
     let words = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let (chat, message) = (chat_id(&id)?, MessageId(message_id));
     state.chats.answer(&caller.user, &chat, message, Reply::Words(words), caller.surface()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Answer a card: the answer becomes the user's next message.
+#[utoipa::path(post, path = "/api/v1/chats/{id}/cards", tag = "chats", request_body = CardAnswerRequest,
+    params(("id" = String, Path)), responses((status = 204), (status = 400, description = "the card does not offer this answer"),
+    (status = 404, description = "there is no such card"), (status = 409, description = "another answer came first")))]
+pub async fn answer_card(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<String>,
+    extract::Json(CardAnswerRequest { message_id, reply }): extract::Json<CardAnswerRequest>,
+) -> Result<StatusCode, ApiError> {
+    let (chat, message) = (chat_id(&id)?, MessageId(message_id));
+    state.chats.answer_card(&caller.user, &chat, message, &reply, caller.surface()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,7 +2,7 @@
 import { type ApiClient, asItIs, createApiClient, taken } from "./api/client";
 import { keepSession } from "./api/session";
 import { CHAT_PAGE_COUNT, COMPLETIONS_COUNT, MESSAGE_PAGE_COUNT, UPLOAD_TIMEOUT_MS } from "./limits";
-import type { AgentOfChat, ApprovalMode, Attachment, BoundChat, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, RunnerUpdate, SendResult, Settings, SettingsChange, TakeBack } from "./types";
+import type { AgentOfChat, ApprovalMode, Attachment, BoundChat, CardReply, Chat, ChatDetails, CommandLine, Me, MessagePage, ModelList, PathEntry, Runner, RunnerToken, RunnerUpdate, SendResult, Settings, SettingsChange, TakeBack } from "./types";
 
 export { type ApiClient, createApiClient, taken } from "./api/client";
 export { ApiError, errorText, failure, unreachable } from "./api/error";
@@ -60,6 +60,8 @@ export interface Api {
   cancel(chatId: string): Promise<{ cancelled: number }>;
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
   answer(chatId: string, messageId: number, text: string | null): Promise<void>;
+  /** Answers a card: the answer becomes the user's next message. */
+  answerCard(chatId: string, messageId: number, reply: CardReply): Promise<void>;
   chatDetails(chatId: string): Promise<ChatDetails>;
   agents(chatId: string): Promise<AgentOfChat[]>;
   setApproval(chatId: string, mode: ApprovalMode): Promise<void>;
@@ -125,6 +127,10 @@ export function createApi(onUnauthorized: () => void): Api {
     answer: async (id, messageId, text) => {
       const body = { message_id: messageId, text };
       await client.POST("/api/v1/chats/{id}/answers", { ...chat(id), body });
+    },
+    answerCard: async (id, messageId, reply) => {
+      const body = { message_id: messageId, reply };
+      await client.POST("/api/v1/chats/{id}/cards", { ...chat(id), body });
     },
     chatDetails: (id) => taken(client.GET("/api/v1/chats/{id}", chat(id))),
     agents: (id) => taken(client.GET("/api/v1/chats/{id}/agents", chat(id))),

@@ -29,6 +29,10 @@ export type ToolData = Schemas["ToolData"];
 export type ApprovalDocument = Schemas["ApprovalDocument"];
 /** A change of a file: the old text (none for a new file), and the new one. */
 export type Edit = Extract<ToolData, { kind: "edit" }>;
+/** A card that an agent builds or sent, a part of it, and an answer to it. */
+export type CardDocument = Schemas["CardDocument"];
+export type CardPart = Schemas["CardPart"];
+export type CardReply = Schemas["CardReply"];
 export type Todo = Schemas["TodoDocument"];
 /** A sub-agent that a tool called: its own chat, and its current activity there. */
 export type SubAgent = Schemas["SubAgentDocument"];

@@ -32,7 +32,10 @@ impl Messenger for Feishu {
     fn said(&self) -> Vec<Said> {
         let said = |(at, card): (usize, feishu::Card)| {
             let elements = &card.content["body"]["elements"];
-            Said { at, text: text(&elements[0]["content"]), labels: texts(elements, "/text/content") }
+            let title = text(&card.content["header"]["title"]["content"]);
+            let shown = std::iter::once(title).chain(texts(elements, "/content"));
+            let shown: Vec<String> = shown.filter(|text| !text.is_empty()).collect();
+            Said { at, text: shown.join("\n"), labels: texts(elements, "/text/content") }
         };
         self.cards().into_iter().enumerate().map(said).collect()
     }

@@ -41,14 +41,14 @@ pub(super) fn link(world: &World, messenger: &dyn Messenger, person: usize) {
 }
 
 /// Waits for a message of the bot that contains this.
-fn reads(messenger: &dyn Messenger, part: &str) -> Said {
+pub(super) fn reads(messenger: &dyn Messenger, part: &str) -> Said {
     eventually(&format!("{part:?} is read"), PATIENCE, || {
         messenger.said().into_iter().find(|said| said.text.contains(part))
     })
 }
 
 /// Answers a question with a choice, as the messenger does it.
-fn chooses(messenger: &dyn Messenger, ask: &Said, label: &str) {
+pub(super) fn chooses(messenger: &dyn Messenger, ask: &Said, label: &str) {
     if messenger.has_buttons() {
         let said = eventually("the buttons come", PATIENCE, || {
             messenger.said().into_iter().find(|said| said.labels.iter().any(|known| known == label))

@@ -168,7 +168,18 @@ impl Messenger for Discords {
             let rows = message.parameters["components"].as_array().cloned().unwrap_or_default();
             let labels = rows.iter().flat_map(|row| texts(&row["components"], "/label")).collect();
             // Marks are escaped there.
-            let content = text(&message.parameters["content"]).replace('\\', "");
+            let embed = &message.parameters["embeds"][0];
+            let fields = embed["fields"].as_array().cloned().unwrap_or_default();
+            let mut shown = vec![
+                text(&message.parameters["content"]),
+                text(&embed["title"]),
+                text(&embed["description"]),
+            ];
+            shown.extend(
+                fields.iter().map(|field| format!("{}: {}", text(&field["name"]), text(&field["value"]))),
+            );
+            shown.retain(|text| !text.is_empty());
+            let content = shown.join("\n").replace('\\', "");
             Said { at, text: content, labels }
         };
         self.stand_in.messages().into_iter().enumerate().map(said).collect()

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use crate::approval::{ApprovalDocument, ApprovalPart, ApprovalPlace};
+use crate::card::CardDocument;
 use crate::words::{ExecStatus, TodoStatus, ToolStatus, TurnStatus};
 
 /// The JSON document of a message that shows a command; clients of the HTTP interface read it unchanged.
@@ -157,6 +158,11 @@ pub enum ToolData {
         first_line: usize,
         /// Whether the change is longer than shown.
         is_cut: bool,
+    },
+    /// A card that it builds or sent.
+    Card {
+        /// The card.
+        card: Box<CardDocument>,
     },
 }
 

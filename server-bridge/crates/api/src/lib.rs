@@ -12,6 +12,7 @@
 //! | [`event`] | the events of `GET /api/v1/events` |
 //! | [`chat`] | conversations and their messages |
 //! | [`document`] | the documents in messages: commands, answers, tools, approvals |
+//! | [`card`] | cards: what an agent shows as one piece, and answers to it |
 //! | [`model`] | models and subscriptions |
 //! | [`turn`] | answers to a model's questions, and undo |
 //! | [`runner`] | registered machines |
@@ -39,6 +40,7 @@ pub mod account;
 mod approval;
 pub mod audit;
 pub mod automation;
+pub mod card;
 pub mod chain;
 pub mod channel;
 pub mod chat;

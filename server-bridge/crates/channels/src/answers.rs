@@ -77,6 +77,7 @@ impl Inner {
             MessageRole::Exec => Styled::markdown(&words::of_command(&shown, language)),
             MessageRole::Assistant => {
                 let messages = self.store.turn_messages(answer.user, shown.id).await?;
+                self.send_cards(live, answer, &messages).await?;
                 Styled::markdown(&words::of_turn(&messages, answer, language))
             }
             MessageRole::Notice | MessageRole::User => Styled::plain(&shown.text),

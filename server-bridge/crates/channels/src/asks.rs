@@ -15,7 +15,7 @@ use agent::ask::Reply;
 use api::document::{AgentDocument, ToolData};
 use api::language::Language;
 use api::words::ToolStatus;
-use chats::{ASKS_AGAIN, ChatEvent, Surface};
+use chats::{ASKS_AGAIN, ChatEvent, Surface, card_of};
 use platforms::event::{Event, Message, Press as Pressed};
 use platforms::{Button, Styled};
 use sha2::{Digest as _, Sha256};
@@ -23,6 +23,7 @@ use store::{ChannelAnswer, MessageId, MessageRole, NewPress, OpenAsk, Press, Use
 use tokio::time::timeout;
 
 use crate::answers::{Target, message};
+use crate::cards::{SENT_CARD, of_card};
 use crate::document::Document;
 use crate::error::Result;
 use crate::house::Inner;
@@ -30,26 +31,17 @@ use crate::house::Live;
 use crate::incoming::{Handled, Incoming};
 use crate::limits::{ASK_PATIENCE_MS, OPEN_ASKS, PARTS_MAX, PLACES_MAX};
 use crate::outgoing::Payload;
+use crate::questions::{Choice, NO_LONGER, Question, with_lines};
 
 /// How long the messenger may take to show the outcome of a button press.
 const PRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The reply to a button press that has no effect.
-const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
-
-/// A question as a card shows it.
-struct Question {
-    /// The first line of the question.
-    title: String,
-    /// Everything that the user is asked to allow, or the question.
-    detail: String,
-    /// The answers to choose from.
-    options: Vec<(String, Reply)>,
-}
-
 /// The question that a message asks now; `None` if it asks none.
 fn question(message: &store::Message, language: Language) -> Option<Question> {
     let say = |text: &str| language.translated(text).into_owned();
+    if let Some(card) = card_of(message).filter(|card| card.answer.is_none()) {
+        return Some(of_card(&card, language));
+    }
     let json = message.document_json.as_deref().filter(|_| message.role == MessageRole::Assistant)?;
     let AgentDocument::Tool { tool, status: ToolStatus::Asking, detail, approval, data, .. } =
         serde_json::from_str(json).ok()?
@@ -57,22 +49,25 @@ fn question(message: &store::Message, language: Language) -> Option<Question> {
         return None;
     };
     if let Some(ToolData::Question { options }) = data {
-        let options = options.into_iter().map(|option| (option.clone(), Reply::Words(Some(option))));
+        let options =
+            options.into_iter().map(|option| (option.clone(), Choice::Ask(Reply::Words(Some(option)))));
         return Some(Question {
             title: say("The agent asks:"),
             detail: format!("{detail}\n\n{}", say("Choose an answer, or write your own.")),
+            card: None,
             options: options.collect(),
         });
     }
     let always = approval.and_then(|approval| approval.always).filter(|_| data != Some(ToolData::Once));
-    let mut options = vec![(say("Allow"), Reply::Approval(Answer::Allow))];
+    let approval = |answer| Choice::Ask(Reply::Approval(answer));
+    let mut options = vec![(say("Allow"), approval(Answer::Allow))];
     let mut detail = detail;
     if let Some(always) = always {
-        options.push((say("Allow from now on"), Reply::Approval(Answer::AllowForGood)));
+        options.push((say("Allow from now on"), approval(Answer::AllowForGood)));
         detail.push_str(&format!("\n\n{}: {always}", say("From now on")));
     }
-    options.push((say("Deny"), Reply::Approval(Answer::Deny)));
-    Some(Question { title: say(&format!("{tool} needs your approval:")), detail, options })
+    options.push((say("Deny"), approval(Answer::Deny)));
+    Some(Question { title: say(&format!("{tool} needs your approval:")), detail, card: None, options })
 }
 
 /// The question of an answer.
@@ -94,7 +89,10 @@ impl Inner {
             let is_of = |word: &str| message.document_json.as_deref().is_some_and(|json| json.contains(word));
             match message.role {
                 MessageRole::Assistant => {
-                    if inner.changes.push((user, message.id), is_of("\"status\":\"asking\"")) {
+                    if inner
+                        .changes
+                        .push((user, message.id), is_of("\"status\":\"asking\"") || is_of(SENT_CARD))
+                    {
                         inner.wake.notify_one();
                     }
                 }
@@ -158,7 +156,7 @@ impl Inner {
         Ok(())
     }
 
-    async fn ask_there(
+    pub(crate) async fn ask_there(
         &self,
         live: &Live,
         answer: &ChannelAnswer,
@@ -176,26 +174,30 @@ impl Inner {
         let (platform, language) = (&live.platform, self.chats.language(answer.user));
         let expires_at_ms = self.store.now_ms() + ASK_PATIENCE_MS;
         let (mut buttons, mut presses) = (Vec::new(), Vec::new());
-        for (place, (label, reply)) in (first..).zip(&question.options) {
+        for (place, (label, choice)) in (first..).zip(&question.options) {
             let token = hex(&rand::random::<[u8; 16]>());
             presses.push(NewPress {
                 token_sha256: hex(&Sha256::digest(&token)),
                 place,
                 label: label.clone(),
-                reply_json: crate::house::to_json(reply),
+                reply_json: crate::house::to_json(choice),
                 expires_at_ms,
             });
             buttons.push(Button { label: label.clone(), token });
         }
-        let mut text = format!("{}\n{}", question.title, question.detail);
-        if !platform.caps().buttons {
+        let mut numbers = String::new();
+        if !platform.caps().buttons && !presses.is_empty() {
             buttons.clear();
-            text.push_str(&format!("\n\n{}", language.translated("Answer with a number:")));
+            numbers.push_str(&format!("\n\n{}", language.translated("Answer with a number:")));
             for press in &presses {
-                text.push_str(&format!("\n{} {}", press.place, press.label));
+                numbers.push_str(&format!("\n{} {}", press.place, press.label));
             }
         }
-        let mut rendered = platform.render(&Styled::plain(&text), &buttons);
+        let mut text = question.text(&numbers).text();
+        let mut rendered = match &question.card {
+            Some(card) => platform.render_card(&with_lines(card, &numbers), &buttons),
+            None => platform.render(&Styled::plain(&text), &buttons),
+        };
         if rendered.len() > PARTS_MAX {
             // A question that is not shown in full gets no buttons.
             let say = language.translated("This is too long to be shown here: answer it on the page.");
@@ -239,7 +241,13 @@ impl Inner {
                 Ok(AgentDocument::Tool { status, .. }) => status,
                 _ => ToolStatus::default(),
             };
+            if let Some(answer) = card_of(shown).and_then(|card| card.answer) {
+                self.show_outcome(&ask, &answer.label, None).await?;
+                continue;
+            }
             let text = match status {
+                // A card that was taken back.
+                _ if json.contains(SENT_CARD) => "This question no longer waits for an answer.",
                 ToolStatus::Running | ToolStatus::Done => "This was answered elsewhere.",
                 ToolStatus::Denied => "This was denied, either elsewhere or because nobody answered in time.",
                 _ => "This question no longer waits for an answer.",
@@ -260,9 +268,12 @@ impl Inner {
         let before = asked.as_ref().and_then(|row| serde_json::from_str(&row.payload_json).ok());
         let text = match before {
             Some(Payload::Message { text, .. }) if is_edit => format!("{text}\n\n→ {outcome}"),
-            _ => outcome,
+            _ => outcome.clone(),
         };
-        let rendered = live.platform.render(&Styled::plain(&text), &[]);
+        let rendered = match self.card_with(ask, &outcome).await?.filter(|_| is_edit) {
+            Some(card) => live.platform.render_card(&card, &[]),
+            None => live.platform.render(&Styled::plain(&text), &[]),
+        };
         let payloads = rendered.into_iter().take(1).map(message).collect();
         let mut target = Target::unasked(&ask.conversation, ask.is_group, ask.user);
         let reply = answer.map(|event| event.reply.to_string()).or(asked.map(|row| row.reply_json));
@@ -279,7 +290,11 @@ impl Inner {
     }
 
     /// Takes a press on a button.
-    pub(crate) async fn pressed(&self, incoming: &Incoming<'_>, pressed: &Pressed) -> Result<Handled> {
+    pub(crate) async fn pressed(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        pressed: &Pressed,
+    ) -> Result<Handled> {
         let Incoming { live, event, .. } = incoming;
         let (account, conversation) = (&live.account, &event.conversation);
         let is_heard = Document::of(account).allows(&event.sender.id)
@@ -288,18 +303,24 @@ impl Inner {
             return Ok(Handled::silent());
         }
         let user = self.linked(incoming).await?;
-        let text = self.press(incoming, user.as_ref(), pressed).await?;
+        let (text, handled) = self.press(incoming, user.as_ref(), pressed).await?;
         let language = user.map_or(Language::English, |user| self.chats.language(user.id));
         let text = language.translated(&text);
         let answering = live.platform.answer_press(&pressed.handle, &text);
         if !matches!(timeout(PRESS_TIMEOUT, answering).await, Ok(Ok(()))) {
             tracing::debug!(event = event.id, "the outcome of a button press could not be shown");
         }
-        Ok(Handled::silent())
+        Ok(handled)
     }
 
     /// Handles a button press; returns the text for the person who pressed.
-    async fn press(&self, incoming: &Incoming<'_>, user: Option<&User>, pressed: &Pressed) -> Result<String> {
+    async fn press(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        user: Option<&User>,
+        pressed: &Pressed,
+    ) -> Result<(String, Handled)> {
+        let none = |text: &str| Ok((text.to_owned(), Handled::silent()));
         let Incoming { live, event, .. } = incoming;
         let known = self.store.channel_press(&hex(&Sha256::digest(&pressed.token))).await?;
         let is_there = |press: &Press| {
@@ -307,21 +328,36 @@ impl Inner {
                 && press.conversation == event.conversation.id
                 && press.platform_id.as_ref().is_none_or(|id| *id == pressed.message)
         };
-        let Some(press) = known.filter(is_there) else { return Ok(NO_LONGER.to_owned()) };
-        let Some(user) = user.filter(|user| press.user == Some(user.id)) else {
-            return Ok("This question is for somebody else.".to_owned());
+        let Some(press) = known.filter(is_there) else { return none(NO_LONGER) };
+        let is_asked = user.is_some_and(|user| press.user == Some(user.id));
+        let choice = Choice::of(&press);
+        if !is_asked && let (Some(user), Some(Choice::Card(_))) = (user, &choice) {
+            self.refused_card(incoming, user, &press, "for somebody else").await;
+        }
+        let Some(user) = user.filter(|_| is_asked) else {
+            return none("This question is for somebody else.");
         };
         if press.used_at_ms.is_some() || press.expires_at_ms <= self.store.now_ms() {
-            return Ok(NO_LONGER.to_owned());
+            if let Some(Choice::Card(_)) = &choice {
+                self.refused_card(incoming, user, &press, "too late").await;
+            }
+            return none(NO_LONGER);
         }
-        let Ok(reply) = serde_json::from_str(&press.reply_json) else { return Ok(NO_LONGER.to_owned()) };
         let label = press.label.clone();
-        self.take(incoming, user, &asked(press, event.conversation.is_group), reply, &label).await
+        match choice {
+            Some(Choice::Card(reply)) => self.press_card(incoming, user, &press, reply).await,
+            Some(Choice::Ask(reply)) => {
+                let ask = asked(press, event.conversation.is_group);
+                let text = self.take(incoming, user, &ask, reply, &label).await?;
+                Ok((text, Handled::silent()))
+            }
+            None => none(NO_LONGER),
+        }
     }
 
     /// The answer to an open question that a message is: a number where there are no buttons, or words for a question that wants them.
     pub(crate) async fn answered(
-        &self,
+        self: &Arc<Self>,
         incoming: &Incoming<'_>,
         user: &User,
         message: &Message,
@@ -336,9 +372,22 @@ impl Inner {
         let number = number.filter(|_| !live.platform.caps().buttons);
         if let Some(number) = number
             && let Some(press) = self.store.numbered_press(account, conversation, user.id, number).await?
-            && let Ok(reply) = serde_json::from_str(&press.reply_json)
+            && let Some(choice) = Choice::of(&press)
         {
             let label = press.label.clone();
+            let reply = match choice {
+                Choice::Ask(reply) => reply,
+                Choice::Card(reply) => {
+                    let (text, handled) = self.press_card(incoming, user, &press, reply).await?;
+                    let is_taken = text == label;
+                    let language = self.chats.language(user.id);
+                    return Ok(Some(if is_taken {
+                        handled
+                    } else {
+                        incoming.say(Some(user), language, &text)
+                    }));
+                }
+            };
             let ask = asked(press, event.conversation.is_group);
             return self.taken(incoming, user, &ask, reply, &label).await.map(Some);
         }
@@ -354,7 +403,9 @@ impl Inner {
         {
             return Ok(Some(incoming.say(Some(user), self.chats.language(user.id), NO_LONGER)));
         }
-        let wants_words = question.options.iter().all(|(_, reply)| matches!(reply, Reply::Words(_)));
+        let is_words = |choice: &Choice| matches!(choice, Choice::Ask(Reply::Words(_)));
+        let wants_words =
+            question.card.is_none() && question.options.iter().all(|(_, choice)| is_words(choice));
         if wants_words {
             let reply = Reply::Words(Some(text.to_owned()));
             return self.taken(incoming, user, &open, reply, "Answered").await.map(Some);

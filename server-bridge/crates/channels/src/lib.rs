@@ -25,6 +25,8 @@
 //! | `posting` | posting it once |
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
+//! | `cards` | cards of agents as the messenger's own, and the answers to them |
+//! | `questions` | questions and cards as messengers show them |
 //! | `changes` | changes of messages that ask |
 //! | `answers` | complete answers as messages for the messenger |
 //! | `words` | texts: quotations, outputs of commands |
@@ -38,6 +40,7 @@
 
 mod answers;
 mod asks;
+mod cards;
 mod changes;
 mod codes;
 mod document;
@@ -51,6 +54,7 @@ pub mod limits;
 mod outgoing;
 mod pace;
 mod posting;
+mod questions;
 mod service;
 mod supervisor;
 mod tools;

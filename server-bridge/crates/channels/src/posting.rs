@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use chats::{Answered, Saying};
+use api::card::CardReply;
+use chats::{Answered, Saying, Surface};
 use platforms::Styled;
 use platforms::event::Message;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use store::{ChatId, MessageRole, NewAnswer, User, hex};
+use store::{ChatId, MessageId, MessageRole, NewAnswer, User, hex};
 
 use crate::answers::parts;
 use crate::error::Result;
@@ -27,6 +28,9 @@ struct Post {
     text: String,
     #[serde(default)]
     attachments: Vec<String>,
+    /// The card that it answers: the message that shows it, and the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    card: Option<(i64, CardReply)>,
 }
 
 impl Post {
@@ -46,7 +50,7 @@ impl Inner {
     ) -> Result<Handled> {
         let Incoming { live, row, event, is_behind } = incoming;
         let mut post =
-            Post { text: with_quotation(&message.text, message.quoted.as_ref()), attachments: Vec::new() };
+            Post { text: with_quotation(&message.text, message.quoted.as_ref()), ..Post::default() };
         if *is_behind && post.is_for_model() {
             return Ok(Handled::Later);
         }
@@ -60,6 +64,23 @@ impl Inner {
         }
         self.store.begin_event(row.id, user.id, &chat, &to_json(&post)).await?;
         self.post_once(incoming, user, &chat, &post).await
+    }
+
+    /// Posts the answer to a card as the person's message, to the chat of the card.
+    pub(crate) async fn post_card(
+        self: &Arc<Self>,
+        incoming: &Incoming<'_>,
+        user: &User,
+        chat: &ChatId,
+        text: String,
+        (message, reply): (MessageId, CardReply),
+    ) -> Result<Handled> {
+        if incoming.is_behind {
+            return Ok(Handled::Later);
+        }
+        let post = Post { text, card: Some((message.0, reply)), ..Post::default() };
+        self.store.begin_event(incoming.row.id, user.id, chat, &to_json(&post)).await?;
+        self.post_once(incoming, user, chat, &post).await
     }
 
     /// Goes on with a message whose posting an earlier try began.
@@ -90,7 +111,14 @@ impl Inner {
         let account = &live.account;
         let send_id = hex(&Sha256::digest(format!("channel/{}/{}", account.id, row.platform_id)));
         let saying = Saying { text: &post.text, send_id: Some(&send_id), attachments: &post.attachments };
-        let answered = match self.chats.say(user, chat, saying).await {
+        let said = match &post.card {
+            Some((message, reply)) => {
+                let surface = Surface(&account.kind);
+                self.chats.answer_card(user, chat, MessageId(*message), reply, surface).await
+            }
+            None => self.chats.say(user, chat, saying).await,
+        };
+        let answered = match said {
             Ok(answered) => answered,
             Err(error) if matches!(error.kind(), "busy" | "unavailable") => return Ok(Handled::Later),
             Err(chats::Error::Store(error)) if !error.is_callers() => return Err(error.into()),

@@ -1,6 +1,7 @@
 //! Channels over chats with a scripted model, and a messenger in this process that fails in every way.
 
 mod asks;
+mod cards;
 mod delivery;
 mod limits;
 mod messenger;

@@ -38,6 +38,7 @@
 //! | `sending`, `sends` | handling a repeated message only once |
 //! | `exec_document` | the document of a message that shows a command |
 //! | `asks` | answers to questions in messages, from any surface |
+//! | `cards` | answers to cards, from any surface |
 //! | `bus` | [`Bus`]: sends the chats' events to every subscriber |
 //! | `transcript` | head and tail of an output |
 //! | `told` | the live text of messages in progress, for clients that connect later |
@@ -53,6 +54,7 @@ mod administration;
 mod asks;
 mod attachments;
 mod bus;
+mod cards;
 mod commands;
 mod detail;
 mod document;
@@ -98,6 +100,7 @@ mod views;
 #[cfg(test)]
 mod tests;
 
+pub use self::cards::card_of;
 pub use asks::{ASKS_AGAIN, Surface};
 pub use attachments::Attached;
 pub use bus::{Bus, Subscriber, Subscription};

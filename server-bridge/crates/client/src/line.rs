@@ -2,6 +2,7 @@
 //!
 //! Programs rely on their keys: one may be added, none renamed or left out.
 
+use api::card::CardDocument;
 use api::document::{ApprovalDocument, ExecDocument, UsageDocument};
 use api::exec::ExecExit;
 use serde::Serialize;
@@ -39,7 +40,14 @@ pub(crate) enum Line<'a> {
         chat_id: Option<&'a str>,
     },
     /// A tool ended.
-    ToolEnd { id: i64, tool: &'a str, status: &'a str, text: &'a str },
+    ToolEnd {
+        id: i64,
+        tool: &'a str,
+        status: &'a str,
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        card: Option<&'a CardDocument>,
+    },
     /// A command ended.
     #[serde(rename = "tool_end")]
     CommandEnd(CommandEnd<'a>),

@@ -21,6 +21,7 @@ use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::card::Card;
 use crate::event::{Conversation, Media};
 use crate::http::{Body, Http, Multipart, segment, too_fast};
 use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
@@ -178,6 +179,11 @@ impl Platform for Discord {
         render::messages(text, buttons)
     }
 
+    fn render_card(&self, card: &Card, buttons: &[Button]) -> Vec<Outgoing> {
+        render::card(card, buttons)
+            .map_or_else(|| render::messages(&card.styled(), buttons), |card| vec![card])
+    }
+
     fn send<'a>(
         &'a self,
         to: &'a Conversation,
@@ -202,6 +208,12 @@ impl Platform for Discord {
             if body["components"].is_null() {
                 // Buttons that were there are gone then.
                 body["components"] = json!([]);
+            }
+            for (key, empty) in [("embeds", json!([])), ("content", json!(""))] {
+                // What the message had, and no longer has.
+                if body[key].is_null() {
+                    body[key] = empty;
+                }
             }
             body["allowed_mentions"] = json!({"parse": []});
             let path = format!("{}/{}", messages_of(to), segment(id));

@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use self::api::Api;
 use self::frame::{CONTROL, DATA, Frame};
 use self::join::Joiner;
+use crate::card::Card;
 use crate::event::{Conversation, Media, MediaKind, What};
 use crate::http::{Body, Http};
 use crate::limits::SILENCE_TIMEOUT;
@@ -350,6 +351,10 @@ impl Platform for Feishu {
 
     fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
         card::render(text, buttons)
+    }
+
+    fn render_card(&self, card: &Card, buttons: &[Button]) -> Vec<Outgoing> {
+        card::native(card, buttons).map_or_else(|| card::render(&card.styled(), buttons), |card| vec![card])
     }
 
     fn send<'a>(

@@ -27,6 +27,7 @@
 //! | [`markup`] | styled text as Markdown of several kinds, and as plain text |
 //! | [`names`] | names and texts of strangers, made safe to show |
 //! | [`pace`] | a platform's limits of requests over time |
+//! | [`card`] | cards in a neutral form |
 //! | `nest` | styled texts as marks that nest |
 //! | `discord` | Discord's REST API and gateway |
 //! | `matrix` | Matrix' client-server API |
@@ -39,6 +40,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod calls;
+pub mod card;
 mod dingtalk;
 mod discord;
 pub mod event;
@@ -65,6 +67,7 @@ mod testing;
 mod tls;
 mod wecom;
 
+pub use card::Card;
 pub use event::{Conversation, Event, Media, MediaKind, Message, Press, Quoted, Sender};
 pub use platform::{Button, Caps, End, Failure, FileOut, Inbox, Kind, Outgoing, Platform, Sent, Setup, Unit};
 pub use styled::Styled;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::card::Card;
 use crate::event::{Conversation, Event, Media};
 use crate::styled::Styled;
 
@@ -190,6 +191,11 @@ pub trait Platform: Send + Sync {
 
     /// A text as messages that the platform takes, none too long, with the buttons below the last one. Never empty.
     fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing>;
+
+    /// A card as messages that the platform takes, with the buttons below it. Platforms without cards send it as a text. Never empty.
+    fn render_card(&self, card: &Card, buttons: &[Button]) -> Vec<Outgoing> {
+        self.render(&card.styled(), buttons)
+    }
 
     /// Sends one message. `reply` is [`Event::reply`] of the event that is answered, or null; `key` is the same whenever this message is
     /// tried (64 hexadecimal digits).

@@ -21,6 +21,7 @@ use reqwest::{Method, Url};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::card::Card;
 use crate::event::{Conversation, Event, Media};
 use crate::http::{Body, Http};
 use crate::limits::{REQUEST_TIMEOUT, TRANSFER_TIMEOUT};
@@ -241,6 +242,11 @@ impl Platform for Slack {
 
     fn render(&self, text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
         render::messages(text, buttons)
+    }
+
+    fn render_card(&self, card: &Card, buttons: &[Button]) -> Vec<Outgoing> {
+        render::card(card, buttons)
+            .map_or_else(|| render::messages(&card.styled(), buttons), |card| vec![card])
     }
 
     fn send<'a>(

@@ -155,6 +155,25 @@ impl Store {
         .ok_or_else(|| Error::not_found("message", id))
     }
 
+    /// The newest message of a user's conversation that shows the card with this id; `None` without one, or if all of them were taken
+    /// back.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn card_message(&self, user: UserId, chat: &ChatId, card_id: &str) -> Result<Option<Message>> {
+        Ok(query_as(
+            "SELECT m.id, m.chat_id, m.role, m.author_id, m.text, m.document_json, m.created_at_ms, m.undone
+             FROM messages m JOIN chats c ON c.id = m.chat_id
+             WHERE m.chat_id = $1 AND c.user_id = $2 AND m.role = 'assistant' AND NOT m.undone AND m.document_json LIKE $3
+             ORDER BY m.id DESC LIMIT 1",
+        )
+        .bind(chat)
+        .bind(user)
+        .bind(format!("%\"card_id\":\"{card_id}\"%"))
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
     /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last of
     /// all; the oldest first. The second value is true if there are older ones.
     ///

@@ -15,6 +15,7 @@
 //! | `read`, `file_create`, `file_replace`, `glob`, `grep`, `cd`, `download_file` | files |
 //! | `fetch`, `web_search` | the internet |
 //! | `todo`, `remember`, `chat_history`, `config`, `ask_user` | lists, memories, messages, settings, questions |
+//! | `card` | cards with buttons and fields |
 //! | `recall`, `recall_masked`, `context_edit` | parts of the conversation that were put aside |
 //! | `sub_agent`, `skill` | other agents; skills of the workspace |
 //! | `programs` | tools for the user's programs, which have no chat |
@@ -26,6 +27,7 @@
 
 mod address;
 mod ask_user;
+mod card;
 mod cd;
 mod change;
 mod chat_history;
@@ -89,6 +91,7 @@ pub fn add_all(tools: &Registry, services: &Services) {
     tools.put(Typed::<todo::List>::new(services.clone()));
     tools.put(Typed::<chat_history::Arguments>::new(services.clone()));
     tools.put(Typed::<ask_user::Arguments>::new(services.clone()));
+    card::add_all(tools, services);
     tools.put(Typed::<download_file::Arguments>::new(services.clone()));
     if services.internet.fetch.is_some() {
         tools.put(Typed::<fetch::Arguments>::new(services.clone()));

@@ -5,7 +5,7 @@
 import type { Dispatch } from "react";
 import { type Api, ApiError, createApi, errorText } from "../api";
 import { chatIdInAddress, isCovered, isPlain, showChatId, showSetup, showWorkbench, takeSignInCode } from "../lib/location";
-import type { Chat, RunnerToken, RunnerUpdate } from "../types";
+import type { CardReply, Chat, RunnerToken, RunnerUpdate } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
 import { leaveTab, takeTab } from "./drafts";
@@ -51,6 +51,8 @@ export interface Actions extends ConversationActions {
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
   /** Answers a model's question in words; null to give no answer. */
   answer(chatId: string, messageId: number, text: string | null): Promise<void>;
+  /** Answers a card with a button and the values of its fields. */
+  answerCard(chatId: string, messageId: number, reply: CardReply): Promise<void>;
   /** Takes effect with the next command; resolves to a note for the user about the choice. */
   setActiveRunner(name: string | null): Promise<string | null>;
   /** `workspace` is the directory that commands work in there; empty for the one in which the line is pasted. */
@@ -261,6 +263,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     approve: (chatId: string, messageId: number, allow: boolean, always: boolean) =>
       api.approve(chatId, messageId, allow, always),
     answer: (chatId: string, messageId: number, text: string | null) => api.answer(chatId, messageId, text),
+    answerCard: (chatId: string, messageId: number, reply: CardReply) => api.answerCard(chatId, messageId, reply),
     cancel: async (chatId: string) => {
       await api.cancel(chatId);
     },

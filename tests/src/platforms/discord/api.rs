@@ -19,7 +19,11 @@ pub fn check_message(parameters: &Value) -> Result<(), String> {
     let is_shown = |c: char| {
         !c.is_whitespace() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{2800}')
     };
-    if !content.chars().any(is_shown) && parameters["attachments"].as_array().is_none_or(Vec::is_empty) {
+    let is_none = |key: &str| parameters[key].as_array().is_none_or(Vec::is_empty);
+    for embed in parameters["embeds"].as_array().into_iter().flatten() {
+        check_embed(embed, &is_shown)?;
+    }
+    if !content.chars().any(is_shown) && is_none("attachments") && is_none("embeds") {
         return Err("Cannot send an empty message".to_owned());
     }
     if content.matches("```").count() % 2 == 1 {
@@ -45,6 +49,36 @@ pub fn check_message(parameters: &Value) -> Result<(), String> {
                 return Err(format!("components: {button}"));
             }
         }
+    }
+    Ok(())
+}
+
+/// The most embeds of a message are 10; a message of ours has one.
+fn check_embed(embed: &Value, is_shown: &dyn Fn(char) -> bool) -> Result<(), String> {
+    let mut all = 0;
+    let mut sized = |value: &Value, max: usize, what: &str| {
+        let text = value.as_str().unwrap_or_default();
+        let length = text.encode_utf16().count();
+        all += length;
+        match length <= max && text.chars().any(is_shown) && text.matches("```").count().is_multiple_of(2) {
+            true => Ok(()),
+            false => Err(format!("embeds: {what} must be between 1 and {max} in length: {text:?}")),
+        }
+    };
+    if !embed["title"].is_null() {
+        sized(&embed["title"], 256, "title")?;
+    }
+    if !embed["description"].is_null() {
+        sized(&embed["description"], 4096, "description")?;
+    }
+    let fields = embed["fields"].as_array().map_or(&[][..], Vec::as_slice);
+    for field in fields {
+        sized(&field["name"], 256, "the name of a field")?;
+        sized(&field["value"], 1024, "the value of a field")?;
+    }
+    let is_good = fields.len() <= 25 && all <= 6000 && all > 0;
+    if !is_good || embed["color"].as_u64().is_some_and(|colour| colour > 0xff_ff_ff) {
+        return Err(format!("embeds: {} fields, {all} characters", fields.len()));
     }
     Ok(())
 }

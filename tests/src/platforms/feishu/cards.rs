@@ -8,6 +8,23 @@ const CARD_MAX_BYTES: usize = 30 * 1024;
 /// The most elements of a card.
 const ELEMENTS_MAX: usize = 200;
 
+/// The colours of a title: documents of the component.
+const TEMPLATES: &[&str] = &[
+    "blue",
+    "wathet",
+    "turquoise",
+    "green",
+    "yellow",
+    "orange",
+    "red",
+    "carmine",
+    "violet",
+    "purple",
+    "indigo",
+    "grey",
+    "default",
+];
+
 /// The most tables of a card.
 const TABLES_MAX: usize = 5;
 
@@ -29,6 +46,14 @@ pub fn fault_of_card(text: &str) -> Option<(u64, String)> {
     };
     if elements.is_empty() || elements.len() > ELEMENTS_MAX {
         return refused(format!("{} elements", elements.len()));
+    }
+    if let Some(header) = card.get("header") {
+        let title = &header["title"];
+        let is_shown = title["content"].as_str().is_some_and(|title| !title.trim().is_empty());
+        let is_known = header["template"].as_str().is_some_and(|template| TEMPLATES.contains(&template));
+        if title["tag"] != "plain_text" || !is_shown || !is_known {
+            return refused(format!("a bad header: {header}"));
+        }
     }
     let mut tables = 0;
     for element in elements {
@@ -55,8 +80,38 @@ pub fn fault_of_card(text: &str) -> Option<(u64, String)> {
                     return refused(format!("a bad button: {element}"));
                 }
             }
+            Some("hr") => {}
+            Some("table") => {
+                tables += 1;
+                if let Some(why) = fault_of_table(element) {
+                    return refused(why);
+                }
+            }
             other => return refused(format!("an element {other:?}")),
         }
     }
     (tables > TABLES_MAX).then(|| (11310, "card table number over limit".to_owned()))
+}
+
+/// What is wrong with a table component; `None` if it is taken.
+fn fault_of_table(table: &Value) -> Option<String> {
+    let columns = table["columns"].as_array().map_or(&[][..], Vec::as_slice);
+    let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    let names: Vec<&str> = columns.iter().filter_map(|column| column["name"].as_str()).collect();
+    let is_column = |column: &Value| {
+        column["data_type"] == "text"
+            && column["display_name"].as_str().is_some_and(|name| !name.trim().is_empty())
+    };
+    let is_row = |row: &Value| {
+        let is_cell = |(name, value): (&String, &Value)| names.contains(&name.as_str()) && value.is_string();
+        row.as_object().is_some_and(|row| row.iter().all(is_cell))
+    };
+    let is_paged = table["page_size"].as_u64().is_some_and(|size| (1..=10).contains(&size));
+    let is_good = !names.is_empty()
+        && names.len() == columns.len()
+        && columns.len() <= 50
+        && columns.iter().all(is_column)
+        && rows.iter().all(is_row)
+        && is_paged;
+    (!is_good).then(|| format!("a bad table: {table:.200}"))
 }

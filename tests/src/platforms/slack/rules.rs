@@ -8,6 +8,11 @@ use serde_json::Value;
 const TEXT_MAX: usize = 40_000;
 /// All blocks together, in characters.
 const BLOCKS_TEXT_MAX: usize = 13_200;
+/// The longest header, and the longest field of a section, in characters.
+const HEADER_MAX: usize = 150;
+const FIELD_MAX: usize = 2000;
+/// How many fields a section has.
+const FIELDS_MAX: usize = 10;
 /// How many blocks a message has.
 const BLOCKS_MAX: usize = 50;
 
@@ -38,6 +43,9 @@ pub fn check_message(parameters: &Value) -> Result<(), String> {
         match block["type"].as_str() {
             Some("rich_text") => length += rich(&block["elements"])?,
             Some("actions") => actions(&block["elements"], &mut ids)?,
+            Some("header") => length += plain(&block["text"], HEADER_MAX)?,
+            Some("section") => length += section(block)?,
+            Some("divider") if block.as_object().is_some_and(|block| block.len() == 1) => {}
             other => return Err(format!("a block of type {other:?}")),
         }
     }
@@ -45,6 +53,23 @@ pub fn check_message(parameters: &Value) -> Result<(), String> {
         return Err("msg_blocks_too_long".to_owned());
     }
     Ok(())
+}
+
+/// The length of a text without marks.
+fn plain(text: &Value, max: usize) -> Result<usize, String> {
+    let words = text["text"].as_str().unwrap_or_default();
+    let length = words.chars().count();
+    if text["type"] != "plain_text" || words.trim().is_empty() || length > max {
+        return Err(format!("no plain text of 1 to {max} characters"));
+    }
+    Ok(length)
+}
+
+/// The length of a section, which has fields without marks here: text in Slack's own markup would have to be escaped.
+fn section(block: &Value) -> Result<usize, String> {
+    let fields = block["fields"].as_array().filter(|fields| (1..=FIELDS_MAX).contains(&fields.len()));
+    let fields = fields.filter(|_| block["text"].is_null());
+    fields.ok_or("no section of 1 to 10 fields")?.iter().map(|field| plain(field, FIELD_MAX)).sum()
 }
 
 fn rich(elements: &Value) -> Result<usize, String> {

@@ -1,5 +1,7 @@
 //! The whole question that a person is asked to allow, and the data that a card shows beside its text.
 
+use serde_json::Value;
+
 /// Precedes each line of a part: no line of the document's own begins like this.
 const QUOTE: &str = "  | ";
 
@@ -60,6 +62,8 @@ pub enum CardData {
         /// True if there is more than this.
         is_cut: bool,
     },
+    /// A card that it builds or sent, as its document of the API: the engine only passes it on.
+    Card(Value),
 }
 
 /// An item of the model's task list.

@@ -131,7 +131,7 @@ fn document(card: Card<'_>, language: Language) -> AgentDocument {
             }
             approval = Some(Box::new(approval_of(proposal)));
             data = if access.may_be_remembered() {
-                looked.edit.as_ref().map(data_of)
+                looked.edit.as_ref().and_then(data_of)
             } else {
                 Some(ToolData::Once)
             };
@@ -146,7 +146,7 @@ fn document(card: Card<'_>, language: Language) -> AgentDocument {
         CallState::Settled(end) => status = word(end),
         CallState::Ended(end, outcome, took_ms) => {
             (status, duration_ms) = (word(end), took_ms);
-            data = outcome.data.as_ref().map(data_of);
+            data = outcome.data.as_ref().and_then(data_of);
             agent = outcome.sub_agent.as_ref().map(sub_agent);
         }
     }
@@ -207,9 +207,9 @@ fn approval_of(proposal: Proposal) -> ApprovalDocument {
     ApprovalDocument { effect, target, place, parts, always, only_once, note }
 }
 
-/// A card's data beside its text, in the form for clients.
-fn data_of(data: &CardData) -> ToolData {
-    match data.clone() {
+/// A card's data beside its text, in the form for clients; `None` for a document that cannot be read.
+fn data_of(data: &CardData) -> Option<ToolData> {
+    Some(match data.clone() {
         CardData::Todos(items) => ToolData::Todos {
             items: items
                 .into_iter()
@@ -217,5 +217,6 @@ fn data_of(data: &CardData) -> ToolData {
                 .collect(),
         },
         CardData::Edit { old, new, first_line, is_cut } => ToolData::Edit { old, new, first_line, is_cut },
-    }
+        CardData::Card(document) => ToolData::Card { card: Box::new(serde_json::from_value(document).ok()?) },
+    })
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 
+use api::card::CardDocument;
 use api::chat::MessageView;
 use api::document::{ApprovalDocument, ExecDocument, SubAgentDocument, UsageDocument};
 use api::words::{Channel, ExecStatus, ToolStatus, TurnStatus};
@@ -188,10 +189,20 @@ impl Printer {
     }
 
     /// Its result.
-    pub(super) fn tool_ended(&mut self, id: i64, tool: &str, status: &ToolStatus, text: &str) {
+    pub(super) fn tool_ended(
+        &mut self,
+        id: i64,
+        tool: &str,
+        status: &ToolStatus,
+        text: &str,
+        card: Option<&CardDocument>,
+    ) {
         let shown = self.shown.remove(&id).flatten();
         if self.as_json {
-            return print(&Line::ToolEnd { id, tool, status: status.as_str(), text });
+            return print(&Line::ToolEnd { id, tool, status: status.as_str(), text, card });
+        }
+        if card.is_some_and(|card| card.is_sent) {
+            println!("{}", visible(text));
         }
         if shown.is_some_and(|last| last != '\n') && std::io::stdout().is_terminal() {
             println!();

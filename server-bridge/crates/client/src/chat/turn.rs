@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use api::chat::{MessageView, NewMessage, PostedView};
-use api::document::{AgentDocument, ExecDocument};
+use api::document::{AgentDocument, ExecDocument, ToolData};
 use api::event::Event;
 use api::words::{Approval, Channel, ExecStatus, Role, ToolStatus, TurnStatus};
 use tokio::signal::unix::Signal;
@@ -336,7 +336,11 @@ impl<'a> Turn<'a> {
             self.questions.settle(id);
         }
         if !matches!(status, ToolStatus::Asking | ToolStatus::Running) && self.ended_tools.insert(id) {
-            self.printer.tool_ended(id, tool, status, &message.text);
+            let card = match data {
+                Some(ToolData::Card { card }) => Some(&**card),
+                _ => None,
+            };
+            self.printer.tool_ended(id, tool, status, &message.text, card);
         }
     }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::TEXT_MAX;
+use crate::card::{Block, Card, Tone};
 use crate::names::is_invisible;
 use crate::parts::{Cost, spelled, split, tight};
 use crate::platform::{Button, Outgoing};
@@ -17,6 +18,14 @@ const ROWS_MAX: usize = 5;
 const URL_MAX_BYTES: usize = 500;
 /// The longest name of a language of code, in bytes.
 const LANGUAGE_MAX_BYTES: usize = 32;
+/// Limits of an embed, in code units of UTF-16: its title, its text, the name and the value of a field, and all together.
+const EMBED_TITLE_MAX: usize = 256;
+const EMBED_TEXT_MAX: usize = 4096;
+const FIELD_NAME_MAX: usize = 256;
+const FIELD_VALUE_MAX: usize = 1024;
+const EMBED_MAX: usize = 6000;
+/// How many fields an embed has.
+const FIELDS_MAX: usize = 25;
 /// A character that is not visible and keeps marks apart.
 const APART: char = '\u{200b}';
 
@@ -34,13 +43,91 @@ pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
     if let Some(last) = messages.last_mut()
         && !buttons.is_empty()
     {
-        let button = |button: &Button| json!({"type": 2, "style": 2, "label": label(&button.label), "custom_id": button.token});
-        let row =
-            |row: &[Button]| json!({"type": 1, "components": row.iter().map(button).collect::<Vec<_>>()});
-        last["components"] =
-            json!(buttons.chunks(BUTTONS_IN_A_ROW).take(ROWS_MAX).map(row).collect::<Vec<_>>());
+        last["components"] = components(buttons);
     }
     messages.into_iter().map(|payload| Outgoing { payload }).collect()
+}
+
+/// Buttons as rows.
+fn components(buttons: &[Button]) -> Value {
+    let button = |button: &Button| json!({"type": 2, "style": 2, "label": label(&button.label), "custom_id": button.token});
+    let row = |row: &[Button]| json!({"type": 1, "components": row.iter().map(button).collect::<Vec<_>>()});
+    json!(buttons.chunks(BUTTONS_IN_A_ROW).take(ROWS_MAX).map(row).collect::<Vec<_>>())
+}
+
+/// A card as an embed; `None` if it is too large for one.
+///
+/// What follows fields would stand above them, so a card in which something does is one text.
+pub(super) fn card(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
+    let (mut description, mut fields) = (Styled::default(), Vec::new());
+    for block in &card.blocks {
+        match block {
+            Block::Fields(of_block) => {
+                for (name, value) in of_block {
+                    fields.push(json!({"name": plain(name)?, "value": plain(value)?, "inline": true}));
+                }
+            }
+            Block::Divider if !fields.is_empty() => {}
+            Block::Text(_) | Block::Table { .. } | Block::Divider if fields.is_empty() => {
+                if !description.is_empty() {
+                    description.push("\n\n", &Style::default());
+                }
+                for piece in block.styled().trimmed().pieces {
+                    description.push(&piece.text, &piece.style);
+                }
+            }
+            Block::Text(_) | Block::Table { .. } | Block::Divider => return None,
+        }
+    }
+    let title = plain(&card.title)?;
+    let description = markdown(&spelled(&description, |address| shown(address).is_some()));
+    let length = |value: &Value| value.as_str().map_or(0, |text| text.encode_utf16().count());
+    let is_long =
+        |field: &Value| length(&field["name"]) > FIELD_NAME_MAX || length(&field["value"]) > FIELD_VALUE_MAX;
+    let sizes = fields.iter().map(|field| length(&field["name"]) + length(&field["value"]));
+    let (title_length, text_length) = (title.encode_utf16().count(), description.encode_utf16().count());
+    let all = title_length + text_length + sizes.sum::<usize>();
+    if title_length > EMBED_TITLE_MAX
+        || text_length > EMBED_TEXT_MAX
+        || all > EMBED_MAX
+        || fields.len() > FIELDS_MAX
+        || fields.iter().any(is_long)
+    {
+        return None;
+    }
+    let mut embed = json!({"title": title});
+    if !description.trim().is_empty() {
+        embed["description"] = json!(description);
+    }
+    if !fields.is_empty() {
+        embed["fields"] = json!(fields);
+    }
+    if let Some(colour) = colour(card.tone) {
+        embed["color"] = json!(colour);
+    }
+    let mut payload = json!({"embeds": [embed]});
+    if !buttons.is_empty() {
+        payload["components"] = components(buttons);
+    }
+    Some(Outgoing { payload })
+}
+
+/// A text without marks; `None` if it shows nothing, which would be refused.
+fn plain(text: &str) -> Option<String> {
+    let text = Styled::plain(text).trimmed();
+    let is_shown = text.text().chars().any(|c| !c.is_whitespace() && !is_invisible(c));
+    is_shown.then(|| markdown(&text))
+}
+
+/// The colour at the side of a card, as RGB.
+fn colour(tone: Tone) -> Option<u32> {
+    match tone {
+        Tone::Plain => None,
+        Tone::Primary => Some(0x34_98_db),
+        Tone::Success => Some(0x2e_cc_71),
+        Tone::Warning => Some(0xe6_7e_22),
+        Tone::Danger => Some(0xe7_4c_3c),
+    }
 }
 
 fn label(label: &str) -> String {
@@ -187,6 +274,9 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ::tests::platforms::discord::check_message;
+    use proptest::prelude::*;
+
     use super::*;
 
     fn rendered(markdown: &str) -> String {
@@ -201,5 +291,33 @@ mod tests {
         assert_eq!(rendered("see https://a.example/x_y_z now"), "see https://a.example/x_y_z now");
         assert_eq!(rendered("> a\n> b\n\nc"), "> a\n> b\n\nc");
         assert_eq!(rendered("```rust\nlet a = \"`\";\n```"), "```rust\nlet a = \"`\u{200b}\";\n```");
+    }
+
+    fn buttons() -> Vec<Button> {
+        let token = |n: usize| format!("{n:032}");
+        (0..10).map(|n| Button { label: "@everyone *x*".to_owned(), token: token(n) }).collect()
+    }
+
+    #[test]
+    fn a_card_is_an_embed() {
+        let mut full = crate::card::tests::full();
+        assert!(card(&full, &buttons()).is_none(), "a table after fields would stand above them");
+        full.blocks.swap(1, 3);
+        let card = card(&full, &buttons()).unwrap().payload;
+        let embed = &card["embeds"][0];
+        assert_eq!(embed["title"], "Deploy \\*now\\*?");
+        assert_eq!(embed["fields"], json!([{"name": "Branch", "value": "main\\_2", "inline": true}]));
+        assert!(embed["description"].as_str().unwrap().contains("```\na | b\n1 | 2 3\n```"), "{embed}");
+        check_message(&card).unwrap();
+    }
+
+    proptest! {
+        #[test]
+        fn any_card_is_taken(hostile in crate::card::tests::hostile()) {
+            let all = card(&hostile, &buttons()).map_or_else(|| messages(&hostile.styled(), &buttons()), |card| vec![card]);
+            for message in all {
+                prop_assert_eq!(check_message(&message.payload), Ok(()));
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::card::{Block, Card, Tone};
 use crate::event::Conversation;
 use crate::markup::Markdown;
 use crate::parts::split;
@@ -42,6 +43,73 @@ pub(super) fn render(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
         Outgoing { payload: card }
     };
     parts.into_iter().enumerate().map(card).collect()
+}
+
+/// The most tables of a card: documents of the component.
+const TABLES_MAX: usize = 5;
+
+/// The most rows of a table that one page of it shows: documents of the component.
+const ROWS_OF_A_PAGE: usize = 10;
+
+/// The most elements of a card: documents of cards.
+const ELEMENTS_MAX: usize = 200;
+
+/// What a card's own texts may take of its JSON, in bytes: room for ten buttons, and for the conversation that they name.
+const NATIVE_MAX_BYTES: usize = 18 * 1024;
+
+/// A card as one of Feishu's, with a coloured title; `None` if it is too large for one.
+pub(super) fn native(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
+    let tables = card.blocks.iter().filter(|block| matches!(block, Block::Table { .. })).count();
+    let mut elements: Vec<Value> = card.blocks.iter().filter_map(block).collect();
+    let bytes = Value::from(elements.clone()).to_string().len();
+    elements.extend(buttons.iter().map(button));
+    if tables > TABLES_MAX || bytes > NATIVE_MAX_BYTES || elements.is_empty() || elements.len() > ELEMENTS_MAX
+    {
+        return None;
+    }
+    let template = match card.tone {
+        Tone::Plain => "default",
+        Tone::Primary => "blue",
+        Tone::Success => "green",
+        Tone::Warning => "orange",
+        Tone::Danger => "red",
+    };
+    let header = json!({"title": plain(&card.title), "template": template});
+    let card = json!({"schema": "2.0", "config": {"update_multi": true}, "header": header, "body": {"elements": elements}});
+    Some(Outgoing { payload: card })
+}
+
+/// A part of a card; `None` if it shows nothing.
+fn block(block: &Block) -> Option<Value> {
+    match block {
+        Block::Text(_) | Block::Fields(_) => {
+            let text = MARKDOWN.render(&block.styled().trimmed());
+            (!text.trim().is_empty()).then(|| json!({"tag": "markdown", "content": text}))
+        }
+        Block::Table { columns, rows } => {
+            let named = |(at, heading): (usize, &String)| json!({"name": format!("c{at}"), "display_name": shown(heading), "data_type": "text"});
+            let cells = |row: &Vec<String>| -> Value {
+                let cell = |(at, cell): (usize, &String)| (format!("c{at}"), Value::from(cell.as_str()));
+                Value::Object(row.iter().enumerate().map(cell).collect())
+            };
+            Some(json!({
+                "tag": "table",
+                "page_size": rows.len().clamp(1, ROWS_OF_A_PAGE),
+                "columns": columns.iter().enumerate().map(named).collect::<Vec<_>>(),
+                "rows": rows.iter().map(cells).collect::<Vec<_>>(),
+            }))
+        }
+        Block::Divider => Some(json!({"tag": "hr"})),
+    }
+}
+
+/// A text without marks; a text that shows nothing is replaced, since it would be refused.
+fn plain(text: &str) -> Value {
+    json!({"tag": "plain_text", "content": shown(text)})
+}
+
+fn shown(text: &str) -> String {
+    if text.trim().is_empty() { "…".to_owned() } else { text.to_owned() }
 }
 
 fn button(button: &Button) -> Value {
@@ -102,7 +170,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_card_has_a_title_a_table_and_buttons() {
+        let to = Conversation { id: "oc_1".to_owned(), is_group: false };
+        let card = native(&crate::card::tests::full(), &buttons()).unwrap().payload;
+        assert_eq!(card["header"]["title"], json!({"tag": "plain_text", "content": "Deploy *now*?"}));
+        let tags: Vec<&str> =
+            card["body"]["elements"].as_array().unwrap().iter().filter_map(|e| e["tag"].as_str()).collect();
+        assert_eq!(tags[..5], ["markdown", "markdown", "hr", "table", "button"]);
+        let content = content(&card, &to);
+        assert_eq!(fault_of_card(&content), None);
+        assert!(content.contains("\"chat\":\"oc_1\""), "{content}");
+    }
+
     proptest! {
+        #[test]
+        fn any_card_is_taken(card in crate::card::tests::hostile()) {
+            let to = Conversation { id: "o".repeat(256), is_group: true };
+            let cards = native(&card, &buttons()).map_or_else(|| render(&card.styled(), &buttons()), |card| vec![card]);
+            for card in cards {
+                let fault = fault_of_card(&content(&card.payload, &to));
+                prop_assert_eq!(fault, None);
+            }
+        }
+
         #[test]
         fn any_markdown_is_taken(text in "([a-c名*_`#>|<\\[\\]()\"\\\\ \n-]|<at id=all>|```|\\| a \\|){0,200}") {
             accepted(&text);

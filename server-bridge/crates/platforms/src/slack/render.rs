@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::card::{Block, Card};
 use crate::names::is_invisible;
 use crate::parts::{split, tight};
 use crate::platform::{Button, Outgoing, Unit};
@@ -17,6 +18,13 @@ const URL_MAX_BYTES: usize = 3000;
 const LABEL_MAX_CHARS: usize = 75;
 /// How many buttons a block of actions has.
 const ACTIONS_MAX: usize = 25;
+/// The longest header, in characters.
+const HEADER_MAX_CHARS: usize = 150;
+/// How many fields a section has, and the longest of them, in characters.
+const FIELDS_MAX: usize = 10;
+const FIELD_MAX_CHARS: usize = 2000;
+/// How many blocks a message has.
+const BLOCKS_MAX: usize = 50;
 
 /// A text as messages, buttons below the last one.
 pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
@@ -26,16 +34,63 @@ pub(super) fn messages(text: &Styled, buttons: &[Button]) -> Vec<Outgoing> {
         messages.push(message(&Styled::plain("…")));
     }
     if let Some(blocks) = messages.last_mut().and_then(|last| last["blocks"].as_array_mut()) {
-        for (row, buttons) in buttons.chunks(ACTIONS_MAX).enumerate() {
-            let button = |(at, button): (usize, &Button)| {
-                let text = json!({"type": "plain_text", "text": label(&button.label), "emoji": false});
-                json!({"type": "button", "action_id": format!("choice-{row}-{at}"), "text": text, "value": button.token})
-            };
-            let elements: Vec<Value> = buttons.iter().enumerate().map(button).collect();
-            blocks.push(json!({"type": "actions", "elements": elements}));
-        }
+        blocks.extend(actions(buttons));
     }
     messages.into_iter().map(|payload| Outgoing { payload }).collect()
+}
+
+/// Buttons as blocks.
+fn actions(buttons: &[Button]) -> impl Iterator<Item = Value> {
+    buttons.chunks(ACTIONS_MAX).enumerate().map(|(row, buttons)| {
+        let button = |(at, button): (usize, &Button)| {
+            let text = plain(&label(&button.label));
+            json!({"type": "button", "action_id": format!("choice-{row}-{at}"), "text": text, "value": button.token})
+        };
+        json!({"type": "actions", "elements": buttons.iter().enumerate().map(button).collect::<Vec<_>>()})
+    })
+}
+
+/// A text in which Slack reads no marks.
+fn plain(text: &str) -> Value {
+    json!({"type": "plain_text", "text": text, "emoji": false})
+}
+
+/// A card as blocks below a header; `None` if it is too large for one message.
+pub(super) fn card(card: &Card, buttons: &[Button]) -> Option<Outgoing> {
+    let text = card.styled();
+    if text.text().chars().count() > TEXT_MAX_CHARS || !is_shown(&Styled::plain(&card.title)) {
+        return None;
+    }
+    let mut payload = message(&text);
+    let title: String = card.title.chars().take(HEADER_MAX_CHARS).collect();
+    let mut blocks = vec![json!({"type": "header", "text": plain(&title)})];
+    for block in &card.blocks {
+        match block {
+            Block::Fields(fields) => blocks.extend(fields.chunks(FIELDS_MAX).map(section)),
+            Block::Divider => blocks.push(json!({"type": "divider"})),
+            Block::Text(_) | Block::Table { .. } => {
+                let part = block.styled();
+                if let Some(blocks_of) = message(&part)["blocks"].as_array().filter(|_| is_shown(&part)) {
+                    blocks.extend(blocks_of.iter().cloned());
+                }
+            }
+        }
+    }
+    blocks.extend(actions(buttons));
+    if blocks.len() > BLOCKS_MAX {
+        return None;
+    }
+    payload["blocks"] = Value::from(blocks);
+    Some(Outgoing { payload })
+}
+
+/// Fields as a block, side by side.
+fn section(fields: &[(String, String)]) -> Value {
+    let field = |(name, value): &(String, String)| {
+        let text: String = format!("{name}\n{}", value.trim()).chars().take(FIELD_MAX_CHARS).collect();
+        plain(&text)
+    };
+    json!({"type": "section", "fields": fields.iter().map(field).collect::<Vec<_>>()})
 }
 
 fn is_shown(part: &Styled) -> bool {
@@ -114,6 +169,9 @@ fn element(Piece { text, style }: &Piece) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use ::tests::platforms::slack::check_message;
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -129,5 +187,30 @@ mod tests {
             {"type": "rich_text_section", "elements": [{"type": "text", "text": "\nend"}]},
         ]);
         assert_eq!(message["blocks"][0]["elements"], blocks);
+    }
+
+    fn buttons() -> Vec<Button> {
+        let token = |n: usize| format!("{n:032}");
+        (0..10).map(|n| Button { label: "<!channel> *x*".to_owned(), token: token(n) }).collect()
+    }
+
+    #[test]
+    fn a_card_is_a_header_with_blocks_below_it() {
+        let card = card(&crate::card::tests::full(), &buttons()).unwrap().payload;
+        let kinds: Vec<&str> =
+            card["blocks"].as_array().unwrap().iter().filter_map(|b| b["type"].as_str()).collect();
+        assert_eq!(kinds, ["header", "rich_text", "section", "divider", "rich_text", "actions"]);
+        assert_eq!(card["blocks"][2]["fields"][0]["text"], "Branch\nmain_2");
+        check_message(&card).unwrap();
+    }
+
+    proptest! {
+        #[test]
+        fn any_card_is_taken(hostile in crate::card::tests::hostile()) {
+            let all = card(&hostile, &buttons()).map_or_else(|| messages(&hostile.styled(), &buttons()), |card| vec![card]);
+            for message in all {
+                prop_assert_eq!(check_message(&message.payload), Ok(()));
+            }
+        }
     }
 }

@@ -9,6 +9,7 @@ import type { Agent, Edit, Message, SubAgent } from "../../types";
 import { useFold } from "../folds";
 import { TodoItems } from "../TodoItems";
 import { Approval } from "./Approval";
+import { CardView } from "./CardView";
 import { LazyDiff } from "./LazyDiff";
 import { OutputView } from "./OutputView";
 import { Question } from "./Question";
@@ -37,6 +38,8 @@ export function ToolCard({ message, tool, live }: Props) {
   const [open, toggle] = useFold(String(message.id), isOpen);
   const shown = open || tool.status === "asking";
   const result = tool.tool === "Shell" ? shellResult(message.text) : null;
+  // A card that was sent is shown whether the call is open or not.
+  const sent = tool.data?.kind === "card" && tool.data.card.is_sent ? tool.data.card : null;
   const edit = tool.data?.kind === "edit" && tool.status !== "asking" ? tool.data : null;
   return (
     <div className={classes(styles.execCard, styles.tool, styles[TONE[tool.status]])} data-tone={TONE[tool.status]}>
@@ -59,6 +62,7 @@ export function ToolCard({ message, tool, live }: Props) {
         </span>
       </button>
       {tool.sub_agent && <Progress agent={tool.sub_agent} from={message.chat_id} />}
+      {sent !== null && <CardView message={message} card={sent} />}
       <div id={body} hidden={!shown}>
         {shown && <Body message={message} tool={tool} live={live} edit={edit} result={result} />}
       </div>
@@ -115,6 +119,7 @@ function Body({ message, tool, live, edit, result }: Props & { edit: Edit | null
   }
   if (status === "asking") return <Approval message={message} tool={tool} />;
   if (data?.kind === "todos" && data.items.length > 0) return <TodoItems items={data.items} />;
+  if (data?.kind === "card" && !data.card.is_sent) return <CardView message={message} card={data.card} />;
   if (edit !== null) return <LazyDiff edit={edit} path={tool.hint} />;
   return (
     <>

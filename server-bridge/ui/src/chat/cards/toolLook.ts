@@ -1,6 +1,6 @@
 /** The icons and the words of a tool's card, by the tool's name. Pure. */
 import type { TFunction } from "i18next";
-import { Bot, FilePen, FilePlus, FileText, FolderSearch, Globe, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
+import { Bot, FilePen, FilePlus, FileText, FolderSearch, Globe, LayoutList, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
 import { COMPACT_LINES_COUNT } from "../../limits";
 
 const ICONS: Record<string, LucideIcon> = {
@@ -15,6 +15,7 @@ const ICONS: Record<string, LucideIcon> = {
   AskUser: MessageCircleQuestion,
   WebSearch: Globe,
   Fetch: Globe,
+  card_send: LayoutList,
   todo_list: ListTodo,
   todo_write: ListTodo,
 };
@@ -36,6 +37,12 @@ const NAMED = [
   "Fetch",
   "Skill",
   "ChatHistory",
+  "card_create",
+  "card_add_content",
+  "card_add_interactive",
+  "card_add_container",
+  "card_preview",
+  "card_send",
   "config",
   "context_edit",
   "memory_edit",

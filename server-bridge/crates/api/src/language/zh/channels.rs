@@ -47,6 +47,10 @@ pub(super) const TABLE: &[Row] = &[
     ("The answer is empty.", "回答为空。"),
     // Questions.
     ("The agent asks:", "智能体提问："),
+    (
+        "Fill in this card on the server's page, or answer here in your own words.",
+        "请在服务器网页上填写这张卡片，或直接在这里用自己的话回答。",
+    ),
     ("Choose an answer, or write your own.", "请选择一个答案，或自行填写。"),
     ("{} needs your approval:", "{0} 需要你的批准："),
     ("Allow", "允许"),

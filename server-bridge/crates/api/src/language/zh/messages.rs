@@ -26,6 +26,18 @@ pub(super) const TABLE: &[Row] = &[
         "命令不能带附件；请将附件单独作为一条消息发送",
     ),
     ("the upload broke off ({}); attach the file again", "上传中断（{0}）；请重新添加附件"),
+    ("this message shows no card that can be answered", "这条消息中没有可以回答的卡片"),
+    (
+        "this card was answered already ({}, from {}); the first answer counts",
+        "这张卡片已回答过（{0}，来自 {1}），以第一次回答为准",
+    ),
+    ("“{}” has to be filled in", "“{0}”必须填写"),
+    ("“{}” takes at most {} bytes", "“{0}”最多 {1} 字节"),
+    ("“{}” does not offer this option", "“{0}”没有这个选项"),
+    ("this card asks nothing", "这张卡片不需要回答"),
+    ("this card was answered already; the first answer counts", "这张卡片已回答过，以第一次回答为准"),
+    ("this card has no such button", "这张卡片没有这个按钮"),
+    ("this card has no such field", "这张卡片没有这个输入项"),
     ("this question no longer waits for an answer", "这个问题已不再等待回答"),
     (
         "this was answered already ({}, from {}); the first answer counts",

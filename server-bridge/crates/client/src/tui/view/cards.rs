@@ -1,6 +1,6 @@
 //! One message as lines: a text, or a card.
 
-use api::document::{AgentDocument, ExecDocument, SubAgentDocument, UsageDocument};
+use api::document::{AgentDocument, ExecDocument, SubAgentDocument, ToolData, UsageDocument};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -26,7 +26,7 @@ pub(super) fn lines(entry: &Entry, width: usize, theme: &Theme, now_ms: u64) -> 
         (Role::User, _, _) => card.said(&entry.said, "› ", theme.strong),
         (Role::Notice, _, _) => card.said(&entry.said, "· ", theme.dim),
         (_, Some(exec), _) => card.exec(exec),
-        (_, None, Some(AgentDocument::Tool { tool, hint, status, place, sub_agent, asked_by, .. })) => {
+        (_, None, Some(AgentDocument::Tool { tool, hint, status, place, sub_agent, asked_by, data, .. })) => {
             card.tool(tool, hint, status.as_str(), place.as_deref());
             if let Some(by) = asked_by {
                 card.fact(&theme.say(&format!("asked by the sub-agent {by}")), theme.dim);
@@ -34,7 +34,9 @@ pub(super) fn lines(entry: &Entry, width: usize, theme: &Theme, now_ms: u64) -> 
             if let Some(sub_agent) = sub_agent {
                 card.sub_agent(sub_agent);
             }
-            card.output(TOOL_LINES);
+            let is_sent = matches!(data, Some(ToolData::Card { card }) if card.is_sent);
+            // A card for its user is shown whole.
+            card.output(if is_sent { UNFOLDED_LINES } else { TOOL_LINES });
         }
         (_, None, Some(AgentDocument::Reply { status, error, usage, .. })) => {
             card.reply(status.as_str(), error.as_deref(), *usage);

@@ -1,0 +1,59 @@
+//! Questions and cards as messengers show them, and what a press on one gives.
+
+use agent::ask::Reply;
+use api::card::CardReply;
+use platforms::Styled;
+use platforms::card::{Block, Card};
+use serde::{Deserialize, Serialize};
+use store::Press;
+
+/// The reply to a button press that has no effect.
+pub(crate) const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
+
+/// A question, or a card of the agent.
+pub(crate) struct Question {
+    /// The first line of the question.
+    pub(crate) title: String,
+    /// Everything that the user is asked to allow, or the question.
+    pub(crate) detail: String,
+    /// The card that it is; `None` for a question.
+    pub(crate) card: Option<Card>,
+    /// The answers to choose from.
+    pub(crate) options: Vec<(String, Choice)>,
+}
+
+impl Question {
+    /// The whole question as a text, with more lines below it.
+    pub(crate) fn text(&self, more: &str) -> Styled {
+        match &self.card {
+            Some(card) => with_lines(card, more).styled(),
+            None => Styled::plain(&format!("{}\n{}{more}", self.title, self.detail)),
+        }
+    }
+}
+
+/// What a press gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Choice {
+    /// An answer to a card.
+    Card(CardReply),
+    /// An answer to a question.
+    Ask(Reply),
+}
+
+impl Choice {
+    /// What a press on record gives; `None` for one of a later version.
+    pub(crate) fn of(press: &Press) -> Option<Self> {
+        serde_json::from_str(&press.reply_json).ok()
+    }
+}
+
+/// A card with more lines below it, such as numbers to answer with, or its answer.
+pub(crate) fn with_lines(card: &Card, lines: &str) -> Card {
+    let mut card = card.clone();
+    if !lines.trim().is_empty() {
+        card.blocks.push(Block::Text(Styled::plain(lines.trim())));
+    }
+    card
+}

@@ -1,0 +1,139 @@
+//! The parts of cards as models write them.
+
+use api::card::{CardField, CardPart, CardTone};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// How something is to be taken.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Tone {
+    #[default]
+    Plain,
+    Primary,
+    Success,
+    Warning,
+    Danger,
+}
+
+/// Something to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Content {
+    kind: ContentKind,
+    /// For text: Markdown. For link: what it says.
+    #[serde(default)]
+    text: String,
+    /// For link: http(s).
+    #[serde(default)]
+    url: String,
+    /// For fields.
+    #[serde(default)]
+    fields: Vec<Field>,
+    /// For table: the headings.
+    #[serde(default)]
+    columns: Vec<String>,
+    /// For table: the rows of cells.
+    #[serde(default)]
+    rows: Vec<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ContentKind {
+    Text,
+    Fields,
+    Table,
+    Link,
+    Divider,
+}
+
+/// A name with its value.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Field {
+    name: String,
+    value: String,
+}
+
+/// Something to press, choose or fill in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Control {
+    kind: ControlKind,
+    /// Its name in the answer: letters, digits, _ and -; different for each.
+    name: String,
+    label: String,
+    /// For button.
+    #[serde(default)]
+    style: Tone,
+    /// For select: the options.
+    #[serde(default)]
+    options: Vec<String>,
+    /// For input.
+    #[serde(default)]
+    placeholder: String,
+    /// For input: several lines.
+    #[serde(default)]
+    long: bool,
+    /// For select and input.
+    #[serde(default)]
+    required: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ControlKind {
+    Button,
+    Select,
+    Input,
+}
+
+impl From<Tone> for CardTone {
+    fn from(tone: Tone) -> Self {
+        match tone {
+            Tone::Plain => Self::Plain,
+            Tone::Primary => Self::Primary,
+            Tone::Success => Self::Success,
+            Tone::Warning => Self::Warning,
+            Tone::Danger => Self::Danger,
+        }
+    }
+}
+
+impl Content {
+    pub(super) fn part(&self) -> CardPart {
+        match self.kind {
+            ContentKind::Text => CardPart::Text { text: self.text.clone() },
+            ContentKind::Fields => CardPart::Fields {
+                fields: self
+                    .fields
+                    .iter()
+                    .map(|field| CardField { name: field.name.clone(), value: field.value.clone() })
+                    .collect(),
+            },
+            ContentKind::Table => CardPart::Table { columns: self.columns.clone(), rows: self.rows.clone() },
+            ContentKind::Link => CardPart::Link { text: self.text.clone(), url: self.url.clone() },
+            ContentKind::Divider => CardPart::Divider,
+        }
+    }
+}
+
+impl Control {
+    pub(super) fn part(&self) -> CardPart {
+        let (name, label) = (self.name.clone(), self.label.clone());
+        match self.kind {
+            ControlKind::Button => CardPart::Button { name, label, tone: self.style.into() },
+            ControlKind::Select => {
+                CardPart::Select { name, label, options: self.options.clone(), is_required: self.required }
+            }
+            ControlKind::Input => CardPart::Input {
+                name,
+                label,
+                placeholder: self.placeholder.clone(),
+                is_long: self.long,
+                is_required: self.required,
+            },
+        }
+    }
+}

@@ -98,6 +98,12 @@ impl Root {
         Self { protected: (!is_empty).then(|| Arc::new(protected)), ..self }
     }
 
+    /// The same root without protected paths, for changes that its owner makes to these itself.
+    #[must_use]
+    pub fn without_protected(&self) -> Self {
+        Self { protected: None, ..self.clone() }
+    }
+
     /// Refuses to create, replace, move or remove a protected path.
     pub(crate) fn may_change(&self, directory: impl AsFd, name: &OsStr) -> Result<()> {
         let Some(protected) = &self.protected else { return Ok(()) };

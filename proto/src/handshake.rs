@@ -220,6 +220,9 @@ pub const RESOLVE_CAPABILITY: &str = "resolve";
 /// The capability of a runner that sends HTTP requests to the hosts that its machine's user named.
 pub const HTTP_CAPABILITY: &str = "http";
 
+/// The capability of a runner that makes and removes linked worktrees of git repositories.
+pub const WORKTREE_CAPABILITY: &str = "worktree";
+
 /// A runner that can replace its own program announces this capability.
 pub const UPDATE_CAPABILITY: &str = "update";
 

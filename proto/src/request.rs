@@ -6,6 +6,7 @@
 
 mod relay;
 mod resolved;
+mod worktree;
 
 use crate::codec::{self, Decode, Encode};
 use crate::error::{ErrorKind, WireError};
@@ -14,6 +15,9 @@ use crate::message;
 use crate::path::WirePath;
 pub use relay::{Http, Llm};
 pub use resolved::{DownloadResolved, Present, Resolve, WriteResolved};
+pub use worktree::{
+    WORKTREE_BRANCHES, WORKTREE_NAME_BYTES, WORKTREES, Worktree, WorktreeAction, is_worktree_name,
+};
 
 /// A request struct with its number on the wire and its response.
 pub trait RequestType: Encode + Decode<()> + Into<Request> {
@@ -107,6 +111,7 @@ requests! {
     24 WriteResolved -> FileWritten, true, "Writes a whole file where a resolved path leads, if nothing changed there.";
     25 DownloadResolved -> FileWritten, false, "Fetches a URL into a file where a resolved path leads, if nothing changed there.";
     26 Update -> Done, false, "Replaces the runner's program by the one that the server hands out.";
+    27 Worktree -> Done, false, "Makes or removes a linked worktree of a git repository.";
     30 Llm -> LlmDone, true, "Asks the LLM endpoint that the runner was given.";
     31 Http -> HttpDone, true, "Sends one HTTP request from the runner's network.";
 }

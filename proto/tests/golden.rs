@@ -18,7 +18,7 @@ use proto::message::{
 use proto::request::{
     Attach, Command, Download, DownloadResolved, Exec, Glob, Grep, Http, List, Llm, MkdirAll, Overflow,
     Present, Profile, Pty, ReadDir, ReadFile, ReadTree, Remove, RemoveAll, Rename, Report, Resize, Resolve,
-    Signal, Stat, Stdin, Update, WriteFile, WriteResolved, WriteTree,
+    Signal, Stat, Stdin, Update, Worktree, WorktreeAction, WriteFile, WriteResolved, WriteTree,
 };
 use proto::session::{Close, CloseCode};
 use proto::{
@@ -148,6 +148,7 @@ fn requests() -> Vec<Request> {
             idle_ms: None,
         }
         .into(),
+        Worktree { id: ID, repository: path(), name: "topic".into(), action: WorktreeAction::Add }.into(),
     ]
 }
 

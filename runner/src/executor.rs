@@ -12,8 +12,8 @@ use std::time::Duration;
 use pathguard::Root;
 use proto::message::{Attached, Done};
 use proto::request::{
-    Attach, Download, DownloadResolved, MkdirAll, Remove, RemoveAll, Rename, WriteFile, WriteResolved,
-    WriteTree,
+    Attach, Download, DownloadResolved, MkdirAll, Remove, RemoveAll, Rename, Worktree, WriteFile,
+    WriteResolved, WriteTree,
 };
 use proto::{ErrorKind, ExecId, Message, Request, WireError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -189,6 +189,7 @@ impl Executor {
             | Request::RemoveAll(RemoveAll { id, .. })
             | Request::Rename(Rename { id, .. })
             | Request::WriteTree(WriteTree { id, .. })
+            | Request::Worktree(Worktree { id, .. })
             | Request::Download(Download { id, .. }) => self.change(stream, id, request),
         }
     }

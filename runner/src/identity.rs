@@ -3,7 +3,7 @@
 use proto::BootId;
 use proto::handshake::{
     ENROLMENT_CAPABILITY, Facts, HTTP_CAPABILITY, Layer, RESOLVE_CAPABILITY, RUN_AS_CAPABILITY, Register,
-    UPDATE_CAPABILITY, VersionRange,
+    UPDATE_CAPABILITY, VersionRange, WORKTREE_CAPABILITY,
 };
 
 use crate::executor::Executor;
@@ -11,8 +11,15 @@ use crate::kill::KillTier;
 use crate::layers::{LayerReport, Profile, layer_name};
 
 /// Capabilities that the server can count on beyond the requests themselves.
-const CAPABILITIES: &[&str] =
-    &["exec", "files", "resume", ENROLMENT_CAPABILITY, RESOLVE_CAPABILITY, HTTP_CAPABILITY];
+const CAPABILITIES: &[&str] = &[
+    "exec",
+    "files",
+    "resume",
+    ENROLMENT_CAPABILITY,
+    RESOLVE_CAPABILITY,
+    HTTP_CAPABILITY,
+    WORKTREE_CAPABILITY,
+];
 
 /// Likewise, if the runner has an LLM endpoint.
 const LLM: &str = "llm";

@@ -50,6 +50,9 @@ pub const KILL_PRIORITY: i32 = -20;
 /// The largest file of `/etc` that is copied into the commands' view, in bytes.
 pub const ETC_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
+/// The most removed worktrees whose files one request deletes, so that it ends in time.
+pub const WORKTREES_SWEPT: usize = 64;
+
 /// How much of a `HEAD` is read, in bytes; git reads as much.
 pub const GIT_HEAD_BYTES: u64 = 255;
 

@@ -144,3 +144,74 @@ fn a_sub_agent_that_a_killed_server_cut_off_is_called_again_by_its_name() {
     let results = model.asked().pop().unwrap().results();
     assert!(results[0].contains("interrupted") && results[1].contains("I am here"), "{results:?}");
 }
+
+#[test]
+fn a_person_writes_to_a_sub_agent_that_has_a_name_also_while_the_server_dies() {
+    let model = ScriptedModel::start(|asked| match (is_child(asked), asked.last_of_user().as_str()) {
+        (true, text) if text.contains("writes to you directly") => {
+            Reply::Say(format!("you said {}", text.lines().last().unwrap()))
+        }
+        (true, _) => Reply::Say("I am here".to_owned()),
+        (false, "begin") if asked.results().is_empty() => {
+            Reply::Call(vec![("SubAgent", json!({"task": "work", "instance": "x"}))])
+        }
+        (false, "hang") => Reply::Hang("I was about".to_owned()),
+        _ => Reply::Say("so be it".to_owned()),
+    });
+    let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
+    let mut world = World::new(&model, "full");
+    world.say("begin");
+    assert_eq!(world.answer()["agent"]["status"], "done");
+    let asked = model.asked().len();
+    world.say("/agent x are you there?");
+    let answer = world.answer();
+    assert_eq!(
+        (&answer["agent"]["status"], &answer["text"]),
+        (&json!("done"), &json!("you said are you there?"))
+    );
+    assert_eq!(model.asked().len(), asked + 1, "the chat's own model was not asked");
+    // It is in the sub-agent's own conversation, and the chat's model sees it next.
+    let child = world.agents()[0]["chat_id"].as_str().unwrap().to_owned();
+    let texts = |client: &Client, chat: &str| -> Vec<String> {
+        messages(client, chat).iter().map(|message| message["text"].as_str().unwrap().to_owned()).collect()
+    };
+    let own = texts(&world.client, &child);
+    assert!(
+        own.iter().any(|text| text.contains("user alice") && text.ends_with("are you there?")),
+        "{own:?}"
+    );
+    world.say("and now?");
+    world.answer();
+    assert!(
+        model
+            .asked()
+            .pop()
+            .unwrap()
+            .results()
+            .iter()
+            .any(|result| result.contains("you said are you there?"))
+    );
+    for (text, why) in [
+        ("/agent", "/agent NAME TEXT:\nx"),
+        ("/agent nobody hello", "No sub-agent of this chat"),
+        ("/agent x", "Write the message after"),
+    ] {
+        world.say(text);
+        let last = texts(&world.client, &world.chat).pop().unwrap();
+        assert!(last.contains(why), "{text}: {last}");
+    }
+    // One that waits while the server dies is delivered once.
+    world.say("hang");
+    eventually("the model hangs", PATIENCE, || {
+        model.asked().last().is_some_and(|asked| asked.last_of_user() == "hang").then_some(())
+    });
+    world.say("/agent x still there?");
+    world.server.kill();
+    world.server.restart(&options);
+    world.client = Client::login(&world.server, "alice");
+    assert_eq!(world.client.call("POST", &format!("/chats/{}/cancel", world.chat)).status, 200);
+    let answer = world.answer();
+    assert_eq!(answer["text"], "you said still there?", "{answer}");
+    let told = texts(&world.client, &child).iter().filter(|text| text.ends_with("\nstill there?")).count();
+    assert_eq!(told, 1);
+}

@@ -8,6 +8,7 @@ mod agent_sessions;
 mod agent_subagents;
 mod agent_tasks;
 mod agent_tools;
+mod agent_worktrees;
 mod approvals;
 mod attacks;
 mod automations;

@@ -28,6 +28,7 @@ use super::policy::ConfinePolicy;
 use crate::layers::{LayerReport, Profile, layer_name};
 use crate::limits::GIT_SCAN_DIRECTORIES;
 use scan::Scan;
+pub(super) use scan::WORKTREE_PARTS;
 pub(crate) use watch::Watch;
 pub(super) use watch::refuses_bare;
 

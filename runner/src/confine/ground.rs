@@ -13,6 +13,7 @@ use rustix::mount::MountPropagationFlags;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::network;
+use super::new_root::NewRoot;
 use super::policy::ConfinePolicy;
 use super::seccomp::Ipc;
 use super::view::View;
@@ -96,6 +97,22 @@ impl Ground {
     /// True if commands have their own root.
     pub(super) fn has_own_root(&self) -> bool {
         self.mounts.is_some()
+    }
+
+    /// Lets the profile's commands write in git's own directory of a linked worktree that was added after their view was made,
+    /// except for what its git obeys there. Call this from an unconfined thread, which it moves into the view: it must end
+    /// after that.
+    ///
+    /// Terminals that are open already do not get it: each has a copy of the view.
+    ///
+    /// # Errors
+    /// The view cannot be entered, or the directory cannot be mounted in it; then commands can only read it.
+    pub(crate) fn open_worktree(&self, own: &Path) -> io::Result<()> {
+        let Some(namespace) = &self.mounts else { return Ok(()) };
+        // Only a thread that shares neither root nor working directory with others may change its namespace.
+        sys::unshare_mounts()?;
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
+        NewRoot::of_this_thread()?.open_worktree(own)
     }
 
     /// Moves the calling thread, which must be unconfined, into a copy of the view.

@@ -10,10 +10,11 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, ResolveFlags, StatVfsMountFlags, Uid};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
 
+use super::git::WORKTREE_PARTS;
 use super::mounts::Tree;
 use super::policy::{ETC_ENTRIES, SYSTEM_TREES};
 use crate::group;
@@ -97,6 +98,26 @@ impl NewRoot {
         Ok(Self {
             root: rustix::fs::open(place, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?,
         })
+    }
+
+    /// The root that the calling thread has already.
+    pub(super) fn of_this_thread() -> io::Result<Self> {
+        let root = rustix::fs::open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Self { root })
+    }
+
+    /// Makes git's own directory of a linked worktree writable if it is in a closed one, and closes in it what the search for
+    /// repositories closes in those that it finds.
+    pub(super) fn open_worktree(&self, own: &Path) -> io::Result<()> {
+        let around = self.existing(own.parent().unwrap_or(own))?;
+        if !rustix::fs::fstatvfs(&around)?.f_flag.contains(StatVfsMountFlags::RDONLY) {
+            return Ok(());
+        }
+        self.pin(own, true)?;
+        for part in WORKTREE_PARTS {
+            self.close(&own.join(part))?;
+        }
+        self.pin_closed(&own.join("modules"))
     }
 
     /// Attaches everything; returns true if commands will see no processes but their own.

@@ -7,6 +7,7 @@ use proto::{ErrorKind, Message, Request, WireError};
 
 use super::download::download;
 use super::tree::write_tree;
+use super::worktree::worktree;
 use super::write::write;
 use super::{Files, may_change, path as as_path, path_error, wire_metadata};
 use crate::host::Host;
@@ -40,6 +41,7 @@ async fn make(host: &Host, stream: &StreamHandle, request: Request) -> Result<Me
             return download(host, stream, request, Some(present)).await;
         }
         Request::WriteTree(request) => return write_tree(host, stream, request).await,
+        Request::Worktree(request) => worktree(host, request).await,
         Request::Download(request) => return download(host, stream, request, None).await,
         Request::MkdirAll(MkdirAll { path, mode, .. }) => {
             at_once(host, move |root| root.mkdir_all(as_path(&path), mode)).await

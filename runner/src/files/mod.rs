@@ -10,6 +10,7 @@
 //! | `download` | `Download` |
 //! | `change` | `Stat`, `MkdirAll`, `Remove`, `RemoveAll`, `Rename` |
 //! | `write` | `WriteFile`, a change too |
+//! | `worktree` | `Worktree` |
 //! | `resolved` | `Resolve`; the additional checks of `WriteResolved` and `DownloadResolved` |
 //!
 //! No operation holds a thread while it waits for the peer, so a stalled transfer blocks no other.
@@ -21,6 +22,7 @@ mod read;
 mod resolved;
 mod search;
 mod tree;
+mod worktree;
 mod write;
 
 use std::ffi::OsStr;

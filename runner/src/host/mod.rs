@@ -5,17 +5,19 @@
 mod disk;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pathguard::{Protected, Root};
 use proto::handshake::RunAsNames;
+use proto::{ErrorKind, WireError};
 use tokio_util::sync::CancellationToken;
 
 use crate::account::Account;
 use crate::blocking::blocking;
 use crate::confine::{ConfinePolicy, GitPaths, Ground, Watch};
 use crate::layers::{LayerReport, Profile};
+use crate::limits::SPAWNER_STACK_BYTES;
 use crate::spawn::{Here, Resolver, SpawnError, SpawnRequest, Spawned, Spawner, Spawners, spawners};
 pub(crate) use disk::{Disk, Files};
 
@@ -164,6 +166,18 @@ impl Host {
         spawners.get(profile, self.report()).await.map(Some)
     }
 
+    /// Lets commands write in git's own directory of a linked worktree that was just added.
+    pub(crate) async fn open_worktree(&self, own: PathBuf) -> Result<(), WireError> {
+        let others = std::iter::once(&self.narrower).chain(self.privileged.iter().map(|(_, others)| others));
+        let others = others.flat_map(Spawners::started).map(|spawner| spawner.ground());
+        let grounds: Vec<_> = std::iter::once(self.spawner.ground()).chain(others).cloned().collect();
+        let opened = blocking(move || grounds.iter().try_for_each(|ground| in_view(ground, &own))).await?;
+        opened.map_err(|error| {
+            let text = format!("the new worktree could not be opened to commands: {error}");
+            WireError::new(ErrorKind::Internal, text)
+        })
+    }
+
     /// Updates the name servers for commands; call this when the network may have changed.
     pub(crate) async fn refresh_resolver(&self) {
         let others = std::iter::once(&self.narrower).chain(self.privileged.iter().map(|(_, others)| others));
@@ -181,4 +195,12 @@ impl Host {
         found.iter().for_each(|what| tracing::warn!("{what}"));
         found
     }
+}
+
+/// Opens a worktree to the commands of one view, on a thread of its own: it stays in that view until it ends.
+fn in_view(ground: &Arc<Ground>, own: &Path) -> io::Result<()> {
+    let (ground, own) = (Arc::clone(ground), own.to_owned());
+    let work = std::thread::Builder::new().name("worktree".to_owned()).stack_size(SPAWNER_STACK_BYTES);
+    let opened = work.spawn(move || ground.open_worktree(&own))?.join();
+    opened.unwrap_or_else(|_| Err(io::Error::other("the runner's log says why")))
 }

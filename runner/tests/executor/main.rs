@@ -14,6 +14,7 @@
 //! | `attacks` | the attack corpus of `pathguard`, against requests on whole trees |
 //! | `start` | refusals at the start |
 //! | `terminal` | execs with a terminal |
+//! | `worktree` | linked worktrees of git repositories |
 //! | `link` | unknown requests, lost links, shutdown |
 #![allow(clippy::unwrap_used)]
 
@@ -34,4 +35,5 @@ mod throw_away;
 mod tree;
 mod trees;
 mod users_git;
+mod worktree;
 mod world;

@@ -16,7 +16,7 @@ const PLANT: &str = "mkdir -p objects refs && echo 'ref: refs/heads/main' > HEAD
 
 /// Runs the user's git. The executor in this process reaps dead children, this one too if it is first: so the shell around git writes
 /// its exit code at the end of the output.
-fn git(workspace: &Path, words: &[&str]) -> std::process::Output {
+pub(crate) fn git(workspace: &Path, words: &[&str]) -> std::process::Output {
     let mut child = Command::new("sh")
         .args(["-c", "git \"$@\"; printf ' %s' $?", "sh"])
         .args(words)

@@ -15,7 +15,7 @@ use crate::limits::{GIT_LINK_BYTES, GIT_MODULE_DEPTH, GIT_REPOSITORIES, GIT_SCAN
 const PARTS: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 
 /// The same for a linked worktree's own directory.
-const WORKTREE_PARTS: &[&str] = &["config.worktree", "commondir"];
+pub(in crate::confine) const WORKTREE_PARTS: &[&str] = &["config.worktree", "commondir"];
 
 /// The entries that make a directory a repository, and that git never replaces.
 const STAYING: &[&str] = &["objects", "refs"];

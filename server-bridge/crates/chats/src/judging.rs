@@ -14,6 +14,7 @@ use agent::tool::{
 use futures_util::future::BoxFuture;
 use llm::{Content, Draft, Message, Request, Stop, SystemPart, ToolCall, ToolResult, call};
 use sandbox::Sandbox;
+use store::ChatId;
 use tokio_util::sync::CancellationToken;
 
 use crate::house::ChatService;
@@ -188,5 +189,9 @@ impl Host for Reader<'_> {
 
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async { Err(Failure::Told("a hook's agent can only read files".to_owned())) })
+    }
+
+    fn is_at_work(&self, _sub_agent: &ChatId) -> bool {
+        false
     }
 }

@@ -186,3 +186,5 @@ pub const JUDGE_CALLS: usize = 24;
 pub const JUDGE_RESULT_BYTES: usize = 16 * 1024;
 /// How long a question waits in a chat that its user reaches from a messenger, where answers come when a phone is looked at.
 pub const CHANNEL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// How many hexadecimal digits of a sub-agent's chat name its worktree: 16 of them, 64 bits, are unique among a user's.
+pub const SUB_AGENT_WORKTREE_DIGITS: usize = 16;

@@ -225,7 +225,7 @@ impl ChatService {
         }
         if self.0.store.sub_agent(user.id, chat).await?.is_some() {
             return Err(Error::Invalid {
-                rule: "is for a sub-agent, and only the agent that called it can write to it; send it in that agent's chat",
+                rule: "is for a sub-agent; write to one that has a name in the chat whose agent called it: /agent NAME TEXT",
             });
         }
         Ok(tracked)

@@ -33,6 +33,11 @@ pub struct SubAgent {
     pub role: Option<String>,
     /// The name by which it can be called again, if it has one.
     pub instance: Option<String>,
+    /// The runner that it works on, if one was named; otherwise it works where its parent does.
+    pub place: Option<String>,
+    /// The absolute path of its worktree, if it works in one. The worktree itself is removed after a call that left nothing in it,
+    /// and made again for the next call.
+    pub worktree: Option<String>,
     /// Its tools, as its writer's JSON text.
     pub tools_json: String,
     /// The beginning of its first task.

@@ -19,6 +19,7 @@ pub const TOOLS: &[&str] = &[
     "Skill",
     "SubAgent",
     "WebSearch",
+    "Worktree",
     "archival_memory_insert",
     "archival_memory_search",
     "card_add_container",

@@ -1,8 +1,8 @@
 //! The handle of a user's place to work in.
 
-use proto::handshake::RESOLVE_CAPABILITY;
+use proto::handshake::{RESOLVE_CAPABILITY, WORKTREE_CAPABILITY};
 use proto::message::{ExecEntry, ExecReport, Metadata, Resolved};
-use proto::request::Present;
+use proto::request::{Present, WorktreeAction};
 use proto::{ExecId, WirePath, request};
 
 use crate::driver::{Command, LinkHandle, StartedBy};
@@ -238,6 +238,24 @@ impl Sandbox {
     pub async fn remove_all(&self, path: &[u8]) -> Result<(), SandboxError> {
         visible(path)?;
         self.link.call(request::RemoveAll { id: new_id(), path: path.into() }).await.map(|_| ())
+    }
+
+    /// Makes or removes a linked worktree of the git repository with this top directory; see [`request::Worktree`].
+    ///
+    /// Fails with `unsupported` if the runner is too old for it.
+    pub async fn worktree(
+        &self,
+        repository: &[u8],
+        name: &str,
+        action: WorktreeAction,
+    ) -> Result<(), SandboxError> {
+        visible(repository)?;
+        if !self.facts().capabilities.iter().any(|name| name == WORKTREE_CAPABILITY) {
+            let message = format!("the runner {} is too old to make worktrees; update it", self.place());
+            return Err(SandboxError::Remote { kind: proto::ErrorKind::Unsupported, message });
+        }
+        let (id, repository) = (new_id(), repository.into());
+        self.link.call(request::Worktree { id, repository, name: name.to_owned(), action }).await.map(|_| ())
     }
 
     /// Renames within the workspace, replacing the target.

@@ -84,7 +84,10 @@ pub use proto::message::{
     DirEntry, ExecEntry, ExecReport, ExitStatus, FileKind, GlobDone, GlobEntry, GrepDone, GrepFile, GrepLine,
     Metadata, Resolved, TreeRead, TreeWritten, Truncation,
 };
-pub use proto::request::{Command, Overflow, Present, Profile, Pty};
+pub use proto::request::{
+    Command, Overflow, Present, Profile, Pty, WORKTREE_BRANCHES, WORKTREE_NAME_BYTES, WORKTREES,
+    WorktreeAction, is_worktree_name,
+};
 pub use proto::{ErrorKind, ExecId};
 pub use registry::{Disconnect, RunnerEvent, RunnerState};
 pub use requirement::Requirement;

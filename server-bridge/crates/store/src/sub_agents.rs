@@ -16,6 +16,8 @@ pub struct NewSubAgent<'a> {
     pub role: Option<&'a str>,
     /// The name by which it can be called again.
     pub instance: Option<&'a str>,
+    /// The runner that it works on; `None` if it works where its parent does, in the same directory.
+    pub place: Option<&'a str>,
     /// Its tools.
     pub tools_json: &'a str,
 }
@@ -24,7 +26,7 @@ pub struct NewSubAgent<'a> {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT s.chat_id, c.parent_id, s.message_id, s.role, s.instance, s.tools_json, c.title,
+            "SELECT s.chat_id, c.parent_id, s.message_id, s.role, s.instance, s.place, s.worktree, s.tools_json, c.title,
                 (SELECT t.status FROM turns t WHERE t.chat_id = s.chat_id ORDER BY t.id DESC LIMIT 1) AS status,
                 c.created_at_ms, s.used_at_ms
              FROM sub_agents s JOIN chats c ON c.id = s.chat_id WHERE c.user_id = $1 AND ",
@@ -34,39 +36,43 @@ macro_rules! select {
 }
 
 impl Store {
-    /// Begins the conversation of a sub-agent, which works where its parent does.
+    /// Begins the conversation of a sub-agent, which works where its parent does unless another runner is named.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a parent that is gone or another user's; [`Error::Invalid`] for a role or an instance beyond
+    /// [`Error::NotFound`] for a parent that is gone or another user's; [`Error::Invalid`] for a role, an instance or a place beyond
     /// 128 bytes, or a list of tools beyond 64 KiB.
     pub async fn create_sub_agent(&self, user: UserId, new: NewSubAgent<'_>) -> Result<SubAgent> {
-        let NewSubAgent { parent, message, role, instance, tools_json } = new;
+        let NewSubAgent { parent, message, role, instance, place, tools_json } = new;
         check_length("role", role.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
         check_length("instance", instance.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
+        check_length("place", place.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
         check_length("list of tools", tools_json, SETTING_VALUE_MAX_BYTES)?;
         let (chat, now_ms) = (ChatId::random(), self.now_ms());
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let made = query(
             "INSERT INTO chats (id, user_id, title, runner, cwd, parent_id, created_at_ms, updated_at_ms)
-             SELECT $1, user_id, '', runner, cwd, id, $2, $2 FROM chats WHERE id = $3 AND user_id = $4",
+             SELECT $1, user_id, '', COALESCE($5, runner), CASE WHEN $5 IS NULL THEN cwd ELSE '' END, id, $2, $2
+             FROM chats WHERE id = $3 AND user_id = $4",
         )
         .bind(&chat)
         .bind(now_ms)
         .bind(parent)
         .bind(user)
+        .bind(place)
         .execute(&mut transaction)
         .await?;
         if made.rows_affected() == 0 {
             return Err(Error::not_found("chat", parent));
         }
         query(
-            "INSERT INTO sub_agents (chat_id, message_id, role, instance, tools_json, used_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6)",
+            "INSERT INTO sub_agents (chat_id, message_id, role, instance, place, tools_json, used_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
         )
         .bind(&chat)
         .bind(message)
         .bind(role)
         .bind(instance)
+        .bind(place)
         .bind(tools_json)
         .bind(now_ms)
         .execute(&mut transaction)
@@ -126,6 +132,36 @@ impl Store {
         .bind(since_ms)
         .fetch_optional(self.database.reader())
         .await?)
+    }
+
+    /// Records the path of a sub-agent's worktree.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a path beyond 64 KiB; [`Error::Database`]. It does not matter if the sub-agent is gone.
+    pub async fn set_sub_agent_worktree(&self, user: UserId, chat: &ChatId, worktree: &str) -> Result<()> {
+        check_length("worktree", worktree, SETTING_VALUE_MAX_BYTES)?;
+        query(
+            "UPDATE sub_agents SET worktree = $1
+             WHERE chat_id = $2 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $3)",
+        )
+        .bind(worktree)
+        .bind(chat)
+        .bind(user)
+        .execute(self.database.writer(Scope::User(user)))
+        .await?;
+        Ok(())
+    }
+
+    /// The user's sub-agent whose worktree has this path; the last one used.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn sub_agent_of_worktree(&self, user: UserId, worktree: &str) -> Result<Option<SubAgent>> {
+        Ok(query_as(select!("s.worktree = $2 ORDER BY s.used_at_ms DESC, s.chat_id LIMIT 1"))
+            .bind(user)
+            .bind(worktree)
+            .fetch_optional(self.database.reader())
+            .await?)
     }
 
     /// Records the use of a sub-agent, by the call that this message shows.

@@ -75,8 +75,8 @@ impl Store {
         self.queue(user, chat, Some(said), message, item_json, Some(root)).await
     }
 
-    /// Adds the message that shows an answer, and queues its turn: both or nothing, so that no message waits for a turn that is not
-    /// there.
+    /// Adds the message that shows an answer, and queues its turn, which begins with these items: all of it or nothing, so that no
+    /// message waits for a turn that is not there.
     ///
     /// # Errors
     /// As above, and as for [`Store::append_message`].
@@ -86,9 +86,11 @@ impl Store {
         chat: &ChatId,
         said: MessageId,
         document_json: &str,
-        item_json: &str,
+        (item_json, more): (&str, Option<&str>),
     ) -> Result<(Message, TurnId)> {
-        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        for item in std::iter::once(item_json).chain(more) {
+            check_length("item", item, TURN_ITEM_MAX_BYTES)?;
+        }
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let (role, document_json) = (MessageRole::Assistant, Some(document_json));
@@ -96,6 +98,9 @@ impl Store {
         let message = append_to(&mut transaction, now_ms, new).await?;
         let turn =
             queue_in(&mut transaction, chat, Some(said), (message.id, item_json), None, now_ms).await?;
+        if let Some(item) = more {
+            append(turn, item, &mut transaction).await?;
+        }
         transaction.commit().await?;
         Ok((message, turn))
     }

@@ -17,6 +17,7 @@
 //! | `todo`, `remember`, `chat_history`, `config`, `ask_user` | lists, memories, messages, settings, questions |
 //! | `card` | cards with buttons and fields |
 //! | `recall`, `recall_masked`, `context_edit` | parts of the conversation that were put aside |
+//! | [`worktree`] | worktrees of git repositories, for agents and sub-agents |
 //! | `sub_agent`, `skill` | other agents; skills of the workspace |
 //! | `programs` | tools for the user's programs, which have no chat |
 //! | `output` | the beginning and the end of a long output |
@@ -56,6 +57,7 @@ pub mod tasks;
 mod todo;
 mod utc;
 mod web_search;
+pub mod worktree;
 
 use agent::tool::{Failure, FileSeen, Outcome, Registry, Typed, visible};
 
@@ -101,6 +103,7 @@ pub fn add_all(tools: &Registry, services: &Services) {
     }
     tools.put(Typed::<config::Arguments>::new(services.clone()));
     tools.put(Typed::<sub_agent::Arguments>::new(services.clone()));
+    tools.put(Typed::<worktree::Arguments>::new(services.clone()));
     tools.put(Typed::<skill::Arguments>::new(services.clone()));
     tools.put(Typed::<remember::Write>::new(services.clone()));
     tools.put(Typed::<remember::List>::new(services.clone()));

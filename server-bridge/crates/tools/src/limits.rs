@@ -97,3 +97,11 @@ pub const HISTORY_RESULTS: u32 = 20;
 pub const HISTORY_SNIPPET_CHARS: usize = 150;
 /// The longest value that a model may set, in characters.
 pub const CONFIG_VALUE_CHARS: usize = 200;
+/// How long one git command of the server's own work on worktrees may run: a checkout of a large repository takes minutes.
+pub const GIT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(600);
+/// How much of its output is kept, in bytes.
+pub const GIT_OUTPUT_BYTES: usize = 64 * 1024;
+/// How much of its error a text quotes, in characters.
+pub const GIT_ERROR_CHARS: usize = 500;
+/// The most worktrees of one repository that are listed.
+pub const WORKTREES_LISTED: usize = 200;

@@ -185,7 +185,7 @@ fn long_lived(command: &str) -> ExecRequest {
 async fn audit_refusal(arguments: &Arguments, work: &Work<'_>) -> Result<(), Failure> {
     let (service, user) = (work.services, work.user);
     let route_request =
-        execs::chat_route_request(&service.store, user.id, Some(work.agent()?.root)).await.ported()?;
+        execs::chat_route_request(&service.store, user.id, Some(work.agent()?.chat)).await.ported()?;
     let named = match &route_request.choice {
         Choice::Place(place) => Some(place.name()),
         Choice::Auto => None,

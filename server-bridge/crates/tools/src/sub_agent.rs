@@ -6,8 +6,9 @@ use serde::Deserialize;
 use super::{Failure, Outcome};
 use crate::Services;
 use agent::approval::Access;
+use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{
-    Beside, DelegationRequest, ForSubAgents, Live, Rules, Subject, ToolContext, TypedTool, shortened,
+    Beside, DelegationRequest, ForSubAgents, Live, Rules, Subject, ToolContext, TypedTool, shortened, visible,
 };
 
 /// What to hand over.
@@ -28,6 +29,13 @@ pub(crate) struct Arguments {
     /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.
     #[serde(default)]
     instance: Option<String>,
+    /// The machine it works on: another one of the user's, by its name. It begins in that machine's workspace. Without it, your own.
+    #[serde(default)]
+    on: Option<String>,
+    /// Whether it works in a git worktree of its own, on a new branch that begins at your current commit. The result names a
+    /// worktree that is kept because there is something in it; an empty one is removed.
+    #[serde(default)]
+    worktree: bool,
 }
 
 impl TypedTool for Arguments {
@@ -35,15 +43,19 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
-with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
+(or on another machine, with on) with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
 and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to \
-know, and what its answer must contain.";
-    // Its actions ask for permission where they happen.
+know, and what its answer must contain. Those that change files of one repository at the same time each need a worktree.";
+    // Its actions ask for permission where they happen; only a worktree is made before them.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::SubAgents)
         .for_sub_agents(ForSubAgents::Named)
         .sees_cancel()
         .without_machine();
+
+    fn access(&self) -> Access {
+        if self.worktree { Access::Edit } else { Access::Read }
+    }
 
     fn hint(&self) -> &str {
         self.task.trim().lines().next().unwrap_or_default()
@@ -51,6 +63,20 @@ know, and what its answer must contain.";
 
     fn subject(&self) -> Subject<'_> {
         Subject::Named(self.role.as_deref().unwrap_or_default())
+    }
+
+    async fn look(&self, ground: Option<&Ground>) -> Result<Looked, Failure> {
+        let effect = "makes a git worktree and a branch for a sub-agent";
+        let always = |machine: &str| format!("worktrees for sub-agents on {machine}, in this chat");
+        let task = part("task", &self.task);
+        if let Some(on) = &self.on {
+            // The ground is that of its parent.
+            let looked = Looked::words(effect, vec![part("machine", on), task]);
+            return Ok(looked.always(&[on], always(&visible::line(on))));
+        }
+        let Some(ground) = ground else { return Err(Failure::unreachable()) };
+        let looked = Looked::words(effect, vec![task]).at(Some(ground));
+        Ok(looked.always(&[ground.machine()], always(ground.machine())))
     }
 
     async fn run(
@@ -67,6 +93,8 @@ know, and what its answer must contain.";
             tools: self.tools.as_deref(),
             model: self.model.as_deref(),
             instance: self.instance.as_deref(),
+            on: self.on.as_deref(),
+            worktree: self.worktree,
         };
         context.host.delegate(request).await
     }

@@ -134,6 +134,10 @@ async fn a_tool_that_works_on_a_chat_refuses_a_program_in_words() {
         ) -> BoxFuture<'a, Result<agent::tool::Outcome, Failure>> {
             Box::pin(async { Err(Failure::unreachable()) })
         }
+
+        fn is_at_work(&self, _: &store::ChatId) -> bool {
+            false
+        }
     }
     let user = store::User { id: UserId(1), name: "ada".to_owned(), admin: false, created_at_ms: 0 };
     let cancelled = CancellationToken::new();
@@ -286,7 +290,8 @@ fn parameters_have_the_names_that_models_know() {
         ("Fetch", &["url", "max_chars", "format"]),
         ("WebSearch", &["query", "max_results"]),
         ("config", &["action", "key", "value"]),
-        ("SubAgent", &["task", "role", "tools", "model", "instance"]),
+        ("SubAgent", &["task", "role", "tools", "model", "instance", "on", "worktree"]),
+        ("Worktree", &["action", "name"]),
         ("Skill", &["name"]),
         ("memory_write", &["name", "text", "kind", "scope", "replaces", "valid_until"]),
         ("memory_edit", &["id", "text"]),

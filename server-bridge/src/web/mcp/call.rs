@@ -157,6 +157,10 @@ impl Host for ProgramHost<'_> {
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async { Err(Failure::Told("sub-agents work in a chat only".to_owned())) })
     }
+
+    fn is_at_work(&self, _sub_agent: &chats::ChatId) -> bool {
+        false
+    }
 }
 
 impl News {

@@ -30,6 +30,8 @@ export interface ConversationActions {
   fork(chatId: string, messageId: number): Promise<void>;
   /** Opens a sub-agent's chat; a breadcrumb leads back. */
   enterChat(id: string, from: string): void;
+  /** Offers the beginning of a message to a sub-agent of a chat in its field. */
+  writeToAgent(chatId: string, name: string): void;
 }
 
 /** True if a message began a turn of the agent, which can be taken back; commands of the server itself do not. */
@@ -87,6 +89,7 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
       const editing = beganTurn(message) ? message.id : undefined;
       dispatch({ type: "input_offered", chat_id: message.chat_id, text: message.text, ...(editing !== undefined && { editing }) });
     },
+    writeToAgent: (chatId, name) => dispatch({ type: "input_offered", chat_id: chatId, text: `/agent ${name} ` }),
     sendInPlace,
     inputTaken: () => dispatch({ type: "input_taken" }),
     fork: async (chatId, messageId) => {

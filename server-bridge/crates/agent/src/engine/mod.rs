@@ -27,6 +27,7 @@ pub use agents::{AtWork, Name, Named, TurnAncestry};
 pub use pipeline::{Made, PromptContext, PromptPart, PromptParts};
 pub use ports::{
     Asked, Begins, CallState, CallStatus, Card, Change, Display, Entry, Journal, Left, ModelPool,
-    NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, TurnEnd, Workplace,
+    NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents, TurnEnd,
+    Workplace,
 };
 pub use turn::Turn;

@@ -306,11 +306,21 @@ pub trait SubAgents: Send + Sync {
     /// The sub-agent that the turn's agent calls by that name.
     fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named>;
 
+    /// True if the user's sub-agent with this chat is at work.
+    fn is_at_work(&self, chat: &ChatId) -> bool;
+
+    /// The machine of this name, as a place for a sub-agent; `None` if the turn's agent works there itself.
+    ///
+    /// Fails with [`Failure::Told`] if it is not a machine of the user, cannot be reached, or is closed to this chat.
+    fn place<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>>;
+
     /// Makes a new one with an empty conversation.
     fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent>;
 
     /// Gives it a task, and runs its turn to the end.
-    fn run<'a>(&'a self, task: SubAgentTask<'a>) -> Asked<'a, TurnEnd>;
+    ///
+    /// Fails with [`Failure::Told`] if it cannot begin, and with [`Failure::Port`] as the other methods do.
+    fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>>;
 }
 
 /// The data of a new sub-agent.
@@ -321,6 +331,8 @@ pub struct NewSubAgent<'a> {
     pub role: Option<&'a str>,
     /// The name by which it can be called again.
     pub instance: Option<&'a str>,
+    /// The machine that it works on, if not its parent's.
+    pub place: Option<&'a str>,
     /// The names of the tools that it may use, as [`crate::tool::Toolbox::to_json`] writes them.
     pub tools_json: &'a str,
 }
@@ -333,10 +345,21 @@ pub struct SubAgentTask<'a> {
     pub card: MessageId,
     /// The whole task text.
     pub text: &'a str,
+    /// True if it is to work in a git worktree of its own, from this call on.
+    pub worktree: bool,
     /// The turns above it, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
     /// Cancelled when its user stops it.
     pub cancelled: &'a CancellationToken,
+}
+
+/// The end of a sub-agent's work on a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubAgentEnd {
+    /// The end of its turn.
+    pub turn: TurnEnd,
+    /// What became of its worktree, in words for its parent.
+    pub worktree: Option<String>,
 }
 
 /// The end of a turn.

@@ -230,6 +230,9 @@ impl Turn<'_> {
         };
         let conversation = &mut conversation;
         let answers = left.map_or(0, |left| left.answers);
+        if answers == 0 && conversation.last_answer(self.turn).is_some() {
+            return self.relay(away.as_deref(), conversation, progress).await;
+        }
         if answers == 0 {
             self.first_words(note, conversation).await?;
         } else if self.go_on(away.as_deref(), conversation).await? {
@@ -260,6 +263,26 @@ impl Turn<'_> {
         Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it go on")))
     }
 
+    /// Carries out the calls that a message of its user stands for, such as one to a sub-agent: their last result is the answer,
+    /// and no model is asked.
+    async fn relay(
+        &self,
+        away: Option<&str>,
+        conversation: &mut Conversation,
+        progress: &mut Progress,
+    ) -> Result<(), End> {
+        self.begins(conversation).await?;
+        let Some(last) = conversation.last_answer(self.turn) else { return Ok(()) };
+        let (answer, calls) = (last.item, last.answer.tool_calls.clone());
+        self.run_tools(Calls { answer, calls: &calls, is_cut: false, open: None }, away, conversation)
+            .await?;
+        if let Some(Message::Tool(result)) = conversation.items().last().map(|item| &item.message) {
+            progress.text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
+            progress.words = Some(progress.text.clone());
+        }
+        Ok(())
+    }
+
     /// Asks the hooks about the turn, and puts the note in front of the message that it answers.
     async fn first_words(&self, note: String, conversation: &mut Conversation) -> Result<(), End> {
         let words = self.begins(conversation).await?;
@@ -274,7 +297,8 @@ impl Turn<'_> {
     /// Asks the hooks about the turn as it begins, and returns their words.
     async fn begins(&self, conversation: &Conversation) -> Result<Words, End> {
         let items = conversation.items();
-        let text = items.iter().rev().find(|item| item.turn == self.turn).map(|item| text_of(&item.message));
+        let own = items.iter().rev().filter(|item| item.turn == self.turn).map(|item| &item.message);
+        let text = own.into_iter().find(|message| matches!(message, Message::User(_))).map(text_of);
         let is_first = items.iter().all(|item| item.turn == self.turn);
         let place = Place::TurnBegins { text: &text.unwrap_or_default(), is_first };
         let mut words = self.words(place).await;

@@ -40,6 +40,9 @@ pub trait Host: Send + Sync {
     /// Fails with [`Failure::Told`] if it cannot be called this way, and with another failure if the turn that calls it
     /// cannot continue.
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>>;
+
+    /// True if the user's sub-agent with this chat is at work.
+    fn is_at_work(&self, sub_agent: &ChatId) -> bool;
 }
 
 /// The place and the user of a call.
@@ -132,6 +135,10 @@ pub struct DelegationRequest<'a> {
     pub model: Option<&'a str>,
     /// The name by which it can be called again.
     pub instance: Option<&'a str>,
+    /// The machine that it works on, if not its parent's.
+    pub on: Option<&'a str>,
+    /// True if it works in a git worktree of its own.
+    pub worktree: bool,
 }
 
 impl ToolContext<'_> {

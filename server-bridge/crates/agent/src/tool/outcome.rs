@@ -62,6 +62,8 @@ pub struct SubAgentState {
     pub role: Option<String>,
     /// The name by which it can be called again.
     pub instance: Option<String>,
+    /// The machine that it works on, if not its parent's.
+    pub place: Option<String>,
     /// The number of tool calls so far in this call.
     pub steps: u32,
     /// The latest of those, with its subject.

@@ -2,6 +2,7 @@
 //!
 //! A new command: a file here with its [`Command`], and a row of [`COMMANDS`].
 
+mod agent;
 mod approval;
 mod bang;
 mod cancel;
@@ -46,6 +47,7 @@ const COMMANDS: &[Command] = &[
     memory::COMMAND,
     cancel::COMMAND,
     tasks::COMMAND,
+    agent::COMMAND,
     trust::COMMAND,
     undo::UNDO,
     undo::REWIND,

@@ -26,6 +26,17 @@ pub(crate) struct WorkspaceRules {
     pub(crate) set: RuleSet,
     /// All entries of the files, in order.
     pub(crate) entries: Vec<Entry>,
+    /// The rules of the set, as they were read.
+    loaded: Vec<LoadedRule>,
+}
+
+impl WorkspaceRules {
+    /// These rules together with those of another workspace: what either denies or asks about is denied or asked about.
+    pub(crate) fn and(&self, other: Self) -> Self {
+        let loaded = [self.loaded.clone(), other.loaded].concat();
+        let entries = [self.entries.clone(), other.entries].concat();
+        Self { set: set_of(loaded.clone()), entries, loaded }
+    }
 }
 
 /// A rule of a file, or the file itself if none of its rules can be read.
@@ -56,8 +67,12 @@ pub(crate) async fn of_workspace(sandbox: &Sandbox) -> WorkspaceRules {
         loaded.extend(of_file);
         rules.entries.extend(entries);
     }
-    rules.set = RuleSet::new([Layer { origin: Origin::Workspace, rules: loaded }]);
+    (rules.set, rules.loaded) = (set_of(loaded.clone()), loaded);
     rules
+}
+
+fn set_of(rules: Vec<LoadedRule>) -> RuleSet {
+    RuleSet::new([Layer { origin: Origin::Workspace, rules }])
 }
 
 /// The rules of a file, and all that it says.

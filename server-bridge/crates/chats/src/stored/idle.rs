@@ -8,11 +8,11 @@ use agent::engine::Named;
 /// The sub-agent that a conversation's agent calls by that name.
 ///
 /// Fails with the store's errors.
-pub(super) async fn named(store: &Store, user: UserId, parent: &ChatId, name: &str) -> store::Result<Named> {
+pub(crate) async fn named(store: &Store, user: UserId, parent: &ChatId, name: &str) -> store::Result<Named> {
     let Some(agent) = store.sub_agent_called(user, parent, name, 0).await? else { return Ok(Named::Nobody) };
     let open_since_ms = store.now_ms() - SUB_AGENT_IDLE_MS;
     let open = store.sub_agent_called(user, parent, name, open_since_ms).await?;
-    Ok(open.filter(|open| open.chat == agent.chat).map_or(Named::Closed, Named::Open))
+    Ok(open.filter(|open| open.chat == agent.chat).map_or(Named::Closed, |open| Named::Open(Box::new(open))))
 }
 
 #[cfg(test)]
@@ -40,6 +40,7 @@ mod tests {
             message: card,
             role: None,
             instance: Some("scribe"),
+            place: None,
             tools_json: "[]",
         };
         let first = store.create_sub_agent(ada, new).await.unwrap();

@@ -11,6 +11,7 @@
 //! | `stale`, `reminder` | files that changed after they were read, and the reminder for the model |
 //! | `streamed` | the text of answers in progress, for the restart of a killed server |
 //! | `sub_agents`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
+//! | `sub_agents_place` | the machine and the worktree of a sub-agent |
 
 mod again;
 mod display;
@@ -23,6 +24,7 @@ mod screen;
 mod stale;
 mod streamed;
 mod sub_agents;
+mod sub_agents_place;
 mod workplace;
 
 use std::collections::{HashMap, VecDeque};
@@ -36,6 +38,7 @@ use crate::house::House;
 use crate::rule_book::WorkspaceRules;
 pub(crate) use again::attend;
 use agent::engine::{Asked, Ports};
+pub(crate) use idle::named;
 pub(crate) use screen::{Screen, reply, to_json};
 use streamed::Words;
 use tools::Ported;
@@ -79,13 +82,19 @@ impl Stored {
         }
     }
 
-    /// The state for a sub-agent's turn, which works in the same place.
-    fn below(&self, chat: &ChatId, turn: TurnId, route_request: RouteRequest) -> Self {
+    /// The state for a sub-agent's turn on the machine of this route, under these rules of workspaces.
+    fn below(
+        &self,
+        chat: &ChatId,
+        turn: TurnId,
+        route_request: RouteRequest,
+        workspace_rules: Arc<OnceCell<Arc<WorkspaceRules>>>,
+    ) -> Self {
         Self {
             root: self.root.clone(),
             root_turn: self.root_turn,
             route_request: OnceCell::new_with(Some(route_request)),
-            workspace_rules: Arc::clone(&self.workspace_rules),
+            workspace_rules,
             ..Self::top(&self.service, &self.user, chat, turn)
         }
     }

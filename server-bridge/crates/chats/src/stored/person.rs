@@ -22,7 +22,7 @@ use tools::ported;
 
 impl Stored {
     /// The rules of the turn's workspace, as they are when it first needs them; none without a machine.
-    async fn workspace_rules(&self) -> Arc<WorkspaceRules> {
+    pub(super) async fn workspace_rules(&self) -> Arc<WorkspaceRules> {
         let read = || async {
             match self.sandbox().await {
                 Ok(sandbox) => Arc::new(of_workspace(&sandbox).await),

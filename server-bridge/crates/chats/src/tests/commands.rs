@@ -94,7 +94,14 @@ async fn nothing_is_taken_back_in_a_sub_agents_chat() {
     let parent = &bench.chat.id;
     let shown =
         bench.store.append_message(bench.user.id, parent, MessageRole::Assistant, "", None).await.unwrap();
-    let new = store::NewSubAgent { parent, message: shown.id, role: None, instance: None, tools_json: "[]" };
+    let new = store::NewSubAgent {
+        parent,
+        message: shown.id,
+        role: None,
+        instance: None,
+        place: None,
+        tools_json: "[]",
+    };
     let agent = bench.store.create_sub_agent(bench.user.id, new).await.unwrap().chat;
     let turns = crate::Turns::Last(1);
     let wanted = crate::TakeBack { turns, files: true, force: false };

@@ -13,7 +13,7 @@ mod rest;
 
 use std::sync::Arc;
 
-use llm::{Content, Message};
+use llm::{Assistant, Content, Message, ToolCall};
 use store::{ChatId, MessageId, MessageRole, TurnId, TurnStatus, User};
 
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,30 @@ pub(crate) async fn post(
     house: &Arc<House>,
     user: &User,
     chat: &ChatId,
+    said: (MessageId, &str),
+) -> Result<Option<store::Message>> {
+    post_with(house, user, chat, said, None).await
+}
+
+/// The same for a message to which this call is the answer of the chat's agent, without its model.
+pub(crate) async fn post_call(
+    house: &Arc<House>,
+    user: &User,
+    chat: &ChatId,
+    said: (MessageId, &str),
+    call: ToolCall,
+) -> Result<Option<store::Message>> {
+    let answer = Assistant { tool_calls: vec![call], ..Assistant::default() };
+    let item = history::to_json(&Message::Assistant(answer));
+    post_with(house, user, chat, said, Some(&item)).await
+}
+
+async fn post_with(
+    house: &Arc<House>,
+    user: &User,
+    chat: &ChatId,
     (said, text): (MessageId, &str),
+    more: Option<&str>,
 ) -> Result<Option<store::Message>> {
     let Some(place) = house.queue.reserve(user.id, chat) else { return Ok(None) };
     let images = pictures::of_message(house, user, chat, text).await;
@@ -43,7 +66,7 @@ pub(crate) async fn post(
     let item = history::to_json(&Message::User(content));
     let document = to_json(&reply(TurnStatus::Queued));
     // As one change: a server that dies here has either posted nothing, or a turn that the next one begins.
-    let (shown, turn) = house.store.queue_shown_turn(user.id, chat, said, &document, &item).await?;
+    let (shown, turn) = house.store.queue_shown_turn(user.id, chat, said, &document, (&item, more)).await?;
     house.tell(user.id, ChatEvent::Message(shown.clone()));
     place.fill(Waiting { turn, message: shown.id, goes_on: false });
     work(house, user, chat);

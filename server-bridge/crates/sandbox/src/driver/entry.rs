@@ -103,6 +103,7 @@ impl Entry {
             Request::Remove(change) => Nature::Change(change.id, "the removal"),
             Request::RemoveAll(change) => Nature::Change(change.id, "the removal"),
             Request::Rename(change) => Nature::Change(change.id, "the rename"),
+            Request::Worktree(change) => Nature::Change(change.id, "the change to the worktree"),
             Request::Download(change) => Nature::Change(change.id, "the download"),
             Request::DownloadResolved(change) => Nature::Change(change.download.id, "the download"),
             Request::WriteFile(change) => Nature::Write(change.id),

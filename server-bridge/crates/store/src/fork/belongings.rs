@@ -311,10 +311,12 @@ const SUB_AGENTS: Fate = Fate::Copied {
         ),
         ("role", "s.role"),
         ("instance", "s.instance"),
+        ("place", "s.place"),
         ("tools_json", "s.tools_json"),
         ("used_at_ms", "s.used_at_ms"),
     ],
-    anew: &[],
+    // Two agents do not share a worktree.
+    anew: &["worktree"],
     rows: "WHERE s.chat_id = $3",
 };
 

@@ -181,7 +181,8 @@ async fn a_forks_named_sub_agents_know_what_they_knew() {
         let document = "{\"sub_agent\":{\"chat_id\":\"CHAT\"}}";
         let card = store.append_turn_message(user, parent, root, MessageRole::Assistant, "", Some(document));
         let message = card.await.unwrap().id;
-        let new = NewSubAgent { parent, message, role: Some("looker"), instance, tools_json: "[]" };
+        let new =
+            NewSubAgent { parent, message, role: Some("looker"), instance, place: None, tools_json: "[]" };
         let agent = store.create_sub_agent(user, new).await.unwrap();
         let document = document.replace("CHAT", agent.chat.as_str());
         store.update_message(user, message, "", Some(&document)).await.unwrap();

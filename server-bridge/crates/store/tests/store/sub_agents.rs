@@ -13,7 +13,7 @@ async fn card(store: &Store, user: UserId, chat: &ChatId) -> store::MessageId {
 
 async fn agent(store: &Store, user: UserId, parent: &ChatId, instance: Option<&str>) -> SubAgent {
     let message = card(store, user, parent).await;
-    let new = NewSubAgent { parent, message, role: Some("looker"), instance, tools_json: "[]" };
+    let new = NewSubAgent { parent, message, role: Some("looker"), instance, place: None, tools_json: "[]" };
     store.create_sub_agent(user, new).await.unwrap()
 }
 
@@ -71,7 +71,8 @@ async fn a_name_leads_to_the_same_sub_agent_until_it_was_not_used_for_too_long()
     assert_eq!(store.sub_agent(bob, &child.chat).await.unwrap(), None);
     assert!(store.use_sub_agent(bob, &child.chat, message).await.is_err());
     assert!(store.sub_agents(bob, &parent).await.is_err());
-    let new = NewSubAgent { parent: &parent, message, role: None, instance: None, tools_json: "[]" };
+    let new =
+        NewSubAgent { parent: &parent, message, role: None, instance: None, place: None, tools_json: "[]" };
     assert!(matches!(store.create_sub_agent(bob, new).await, Err(Error::NotFound { .. })));
 }
 

@@ -82,7 +82,14 @@ async fn what_sub_agents_did_in_a_turn_is_taken_back_with_it() {
     let chat = store.create_chat(ann.id).await.unwrap().id;
     let (first, message) = turn(&store, &ann, &chat, "one").await;
     let made = async |parent: &ChatId, instance| {
-        let new = NewSubAgent { parent, message, role: None, instance: Some(instance), tools_json: "[]" };
+        let new = NewSubAgent {
+            parent,
+            message,
+            role: None,
+            instance: Some(instance),
+            place: None,
+            tools_json: "[]",
+        };
         store.create_sub_agent(ann.id, new).await.unwrap().chat
     };
     let called = async |parent: &ChatId, name| {

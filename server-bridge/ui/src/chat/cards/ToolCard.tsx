@@ -97,7 +97,8 @@ function EditCount({ edit }: { edit: Edit }) {
 /** A sub-agent's progress, and a link to its chat. */
 function Progress({ agent, from }: { agent: SubAgent; from: string }) {
   const { t } = useTranslation("chat");
-  const { enterChat } = useActions();
+  const { enterChat, writeToAgent } = useActions();
+  const { instance } = agent;
   const name = [agent.role, agent.instance].filter(Boolean).join(" ");
   return (
     <p className={styles.subAgent} data-testid="sub-agent">
@@ -107,6 +108,11 @@ function Progress({ agent, from }: { agent: SubAgent; from: string }) {
       <button type="button" className="quiet" onClick={() => enterChat(agent.chat_id, from)}>
         {t("agent.open")}
       </button>
+      {instance && (
+        <button type="button" className="quiet" onClick={() => writeToAgent(from, instance)}>
+          {t("agent.write")}
+        </button>
+      )}
     </p>
   );
 }

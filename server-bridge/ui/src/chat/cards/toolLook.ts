@@ -1,6 +1,6 @@
 /** The icons and the words of a tool's card, by the tool's name. Pure. */
 import type { TFunction } from "i18next";
-import { Bot, FilePen, FilePlus, FileText, FolderSearch, Globe, LayoutList, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
+import { Bot, FilePen, FilePlus, FileText, FolderSearch, GitBranch, Globe, LayoutList, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
 import { COMPACT_LINES_COUNT } from "../../limits";
 
 const ICONS: Record<string, LucideIcon> = {
@@ -12,6 +12,7 @@ const ICONS: Record<string, LucideIcon> = {
   Grep: Search,
   SubAgent: Bot,
   SubAgentResume: Bot,
+  Worktree: GitBranch,
   AskUser: MessageCircleQuestion,
   WebSearch: Globe,
   Fetch: Globe,
@@ -32,6 +33,7 @@ const NAMED = [
   "DownloadFile",
   "SubAgent",
   "SubAgentResume",
+  "Worktree",
   "AskUser",
   "WebSearch",
   "Fetch",

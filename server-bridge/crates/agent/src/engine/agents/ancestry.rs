@@ -135,6 +135,7 @@ mod tests {
             chat: ChatId::random(),
             role: None,
             instance: None,
+            place: None,
             steps: 0,
             doing: String::new(),
             cost: None,

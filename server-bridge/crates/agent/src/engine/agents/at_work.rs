@@ -44,6 +44,11 @@ impl AtWork {
         is_free.then(|| Name { at_work: self.clone(), key })
     }
 
+    /// True if the sub-agent of this chat is at work.
+    pub fn is_at_work(&self, user: UserId, chat: &ChatId) -> bool {
+        self.lock().chats.contains_key(&(user, chat.clone()))
+    }
+
     /// Stops the sub-agent of this chat; returns the number of runs that were not cancelled before.
     pub fn cancel(&self, user: UserId, chat: &ChatId) -> usize {
         let state = self.lock();
@@ -90,6 +95,7 @@ mod tests {
         let (at_work, chat, token) = (AtWork::default(), ChatId::random(), CancellationToken::new());
         let work = at_work.begin(UserId(1), &chat, &token);
         assert_eq!(at_work.cancel(UserId(2), &chat), 0);
+        assert!(at_work.is_at_work(UserId(1), &chat) && !at_work.is_at_work(UserId(2), &chat));
         assert_eq!((at_work.cancel(UserId(1), &chat), at_work.cancel(UserId(1), &chat)), (1, 0));
         assert!(token.is_cancelled());
         drop(work);

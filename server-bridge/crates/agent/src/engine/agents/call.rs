@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use records::{ChatId, MessageId};
+use records::{ChatId, MessageId, SubAgent};
 
 use super::Named;
 use super::delegation::Delegation;
@@ -13,7 +13,7 @@ use crate::engine::turn::Turn;
 use crate::library::Role;
 use crate::limits::SUB_AGENT_NAME_CHARS;
 use crate::models::Tier;
-use crate::tool::{DelegationRequest, Failure, Outcome, SubAgentState, Toolbox};
+use crate::tool::{DelegationRequest, Failure, Outcome, SubAgentState, Toolbox, visible};
 
 /// A sub-agent that was found or made.
 struct Found {
@@ -21,6 +21,8 @@ struct Found {
     role: Option<Role>,
     instance: Option<String>,
     tools: Toolbox,
+    /// The machine that it works on, if not its parent's.
+    place: Option<String>,
     /// A remark for its parent.
     remark: Option<String>,
 }
@@ -63,6 +65,7 @@ pub(in crate::engine) async fn call(
         chat: found.chat,
         role: found.role.as_ref().map(|role| role.name.clone()),
         instance: found.instance,
+        place: found.place.clone(),
         steps: 0,
         doing: String::new(),
         cost: None,
@@ -76,7 +79,10 @@ pub(in crate::engine) async fn call(
         card,
         tool: wanted.tool,
         hint: wanted.hint,
-        place: caller.ports.workplace.name().await?,
+        place: match &found.place {
+            Some(place) => Some(place.clone()),
+            None => caller.ports.workplace.name().await?,
+        },
         agent: agent.clone(),
         steps: 0.into(),
     };
@@ -87,21 +93,24 @@ pub(in crate::engine) async fn call(
         chat: &agent.chat,
         card,
         text: wanted.task,
+        worktree: wanted.worktree,
         ancestry: &ancestry,
         cancelled: &cancelled,
     };
     let end = match sub_agents.run(task).await {
         Ok(end) => end,
-        Err(PortError::Gone(_)) => {
+        Err(Failure::Port(PortError::Gone(_))) => {
             return Err(Failure::Told("its conversation was deleted in the meantime".to_owned()));
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
-    let mut outcome = told(&end);
-    if let Some(remark) = found.remark {
-        outcome.text = format!("{remark}\n\n{}", outcome.text);
+    let mut outcome = told(&end.turn);
+    let place = found.place.map(|place| format!("(It worked on {}.)", visible::line(&place)));
+    let before: Vec<String> = found.remark.into_iter().chain(place).chain(end.worktree).collect();
+    if !before.is_empty() {
+        outcome.text = format!("{}\n\n{}", before.join("\n"), outcome.text);
     }
-    outcome.sub_agent = ancestry.delegation().map(|delegation| delegation.done(end.cost));
+    outcome.sub_agent = ancestry.delegation().map(|delegation| delegation.done(end.turn.cost));
     Ok(outcome)
 }
 
@@ -109,6 +118,10 @@ pub(in crate::engine) async fn call(
 async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId) -> Result<Found, Failure> {
     let sub_agents: &dyn SubAgents = &*caller.ports.sub_agents;
     let own = caller.ancestry.tools();
+    let place = match wanted.on {
+        Some(name) => sub_agents.place(name).await?,
+        None => None,
+    };
     let mut remark = None;
     if let Some(name) = wanted.instance {
         match sub_agents.named(name).await? {
@@ -119,13 +132,24 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
                         "the sub-agent of that name has the role {is}; leave the role out, or take another name"
                     )));
                 }
+                if wanted.on.is_some() && place != agent.place {
+                    let is = agent.place.as_deref().unwrap_or("your own machine");
+                    return Err(Failure::Told(format!(
+                        "the sub-agent of that name works on {is}; leave the machine out, or take another name"
+                    )));
+                }
+                if let (None, Some(name)) = (wanted.on, &agent.place) {
+                    // It may have gone offline, or been removed.
+                    sub_agents.place(name).await?;
+                }
                 // It has a conversation already. It keeps its role, and gets no tools that it did not have.
                 let role = role(caller, agent.role.as_deref()).await?;
                 let mut tools = own.of_json(&agent.tools_json);
                 if wanted.tools.is_some() {
                     tools = tools.for_sub_agent(None, wanted.tools).map_err(Failure::Told)?;
                 }
-                return Ok(Found { chat: agent.chat, role, instance: agent.instance, tools, remark });
+                let SubAgent { chat, instance, place, .. } = *agent;
+                return Ok(Found { chat, role, instance, tools, place, remark });
             }
             Named::Closed => {
                 remark = Some(format!(
@@ -139,9 +163,10 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
     let role = role(caller, wanted.role).await?;
     let tools = own.for_sub_agent(role.as_ref(), wanted.tools).map_err(Failure::Told)?;
     let name = role.as_ref().map(|role| role.name.as_str());
-    let new = NewSubAgent { card, role: name, instance: wanted.instance, tools_json: &tools.to_json() };
-    let agent = sub_agents.create(new).await?;
-    Ok(Found { chat: agent.chat, role, instance: agent.instance, tools, remark })
+    let (instance, tools_json) = (wanted.instance, &tools.to_json());
+    let new = NewSubAgent { card, role: name, instance, place: place.as_deref(), tools_json };
+    let SubAgent { chat, instance, .. } = sub_agents.create(new).await?;
+    Ok(Found { chat, role, instance, tools, place, remark })
 }
 
 /// The role of that name.

@@ -20,7 +20,7 @@ pub struct Delegation {
     pub(super) card: MessageId,
     pub(super) tool: &'static str,
     pub(super) hint: String,
-    /// The place where its parent works.
+    /// The place where it works.
     pub(super) place: Option<String>,
     pub(super) agent: SubAgentState,
     pub(super) steps: AtomicU32,

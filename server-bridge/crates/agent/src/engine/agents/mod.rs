@@ -34,7 +34,7 @@ use records::SubAgent;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Named {
     /// One that can be called.
-    Open(SubAgent),
+    Open(Box<SubAgent>),
     /// One that has been waiting too long.
     Closed,
     /// There is no such agent.

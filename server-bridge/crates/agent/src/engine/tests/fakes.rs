@@ -134,6 +134,8 @@ impl Tool for Fake {
             x: word("x").unwrap_or_default(),
             task: word("task").unwrap_or_default(),
             instance: word("instance"),
+            on: word("on"),
+            worktree: word("worktree").is_some(),
             model: word("model"),
             role: word("role"),
             tools,
@@ -146,6 +148,8 @@ struct FakeCall {
     x: String,
     task: String,
     instance: Option<String>,
+    on: Option<String>,
+    worktree: bool,
     model: Option<String>,
     role: Option<String>,
     tools: Option<Vec<String>>,
@@ -233,6 +237,8 @@ impl FakeCall {
                     tools: self.tools.as_deref(),
                     model: self.model.as_deref(),
                     instance: self.instance.as_deref(),
+                    on: self.on.as_deref(),
+                    worktree: self.worktree,
                 };
                 context.host.delegate(request).await?
             }

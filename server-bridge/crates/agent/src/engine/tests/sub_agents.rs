@@ -281,3 +281,26 @@ async fn a_sub_agent_whose_chat_was_deleted_is_told_and_the_parent_goes_on() {
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
     assert!(world.chat.results()[0].contains("its conversation was deleted in the meantime"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_on_another_machine_says_where_it_worked_and_what_became_of_its_worktree() {
+    let world =
+        world(&[("SubAgent", r#"{"task":"x","on":"gpu-box","worktree":"yes","instance":"a"}"#)], |_, _| {
+            says("done it")
+        });
+    assert_eq!(world.run("go").await.status, TurnStatus::Done);
+    let results = world.chat.results();
+    assert_eq!(results, ["(It worked on gpu-box.)\n(Its worktree is gone.)\n\ndone it"]);
+    world.set(|settings| assert_eq!(settings.agents["a"].place.as_deref(), Some("gpu-box")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_parents_own_machine_is_no_other_one_and_an_unknown_one_gets_no_sub_agent() {
+    let world = world(
+        &[("SubAgent", r#"{"task":"x","on":"nowhere"}"#), ("SubAgent", r#"{"task":"x","on":"laptop"}"#)],
+        |_, _| says("done it"),
+    );
+    world.run("go").await;
+    assert_eq!(world.chat.results(), ["you have no machine nowhere", "done it"]);
+    assert_eq!(world.log.count("sub-agent with"), 1);
+}

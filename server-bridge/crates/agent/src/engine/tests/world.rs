@@ -26,8 +26,8 @@ use crate::engine::agents::AtWork;
 use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
 use crate::engine::{
     Asked, Begins, CallState, Card, Change, Display, Entry, Journal, Left, ModelPool, Name, Named,
-    NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentTask, SubAgents, Turn, TurnAncestry,
-    TurnEnd, Workplace,
+    NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents, Turn,
+    TurnAncestry, TurnEnd, Workplace,
 };
 use crate::hooks::{Hook, Hooks};
 use crate::library::Library;
@@ -516,7 +516,7 @@ impl SubAgents for Chat {
         let settings = self.settings();
         let named = match settings.agents.get(name) {
             Some(_) if settings.is_closed => Named::Closed,
-            Some(agent) => Named::Open(agent.clone()),
+            Some(agent) => Named::Open(Box::new(agent.clone())),
             None => Named::Nobody,
         };
         drop(settings);
@@ -531,6 +531,8 @@ impl SubAgents for Chat {
             message: Some(new.card),
             role: new.role.map(str::to_owned),
             instance: new.instance.map(str::to_owned),
+            place: new.place.map(str::to_owned),
+            worktree: None,
             tools_json: new.tools_json.to_owned(),
             title: String::new(),
             status: None,
@@ -547,12 +549,26 @@ impl SubAgents for Chat {
         self.asked("create", agent)
     }
 
-    fn run<'a>(&'a self, task: SubAgentTask<'a>) -> Asked<'a, TurnEnd> {
-        let SubAgentTask { chat, text, ancestry, cancelled, .. } = task;
+    fn is_at_work(&self, _: &ChatId) -> bool {
+        false
+    }
+
+    fn place<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+        Box::pin(async move {
+            match name {
+                "gpu-box" => Ok(Some(name.to_owned())),
+                "laptop" => Ok(None),
+                _ => Err(Failure::Told(format!("you have no machine {name}"))),
+            }
+        })
+    }
+
+    fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>> {
+        let SubAgentTask { chat, text, worktree, ancestry, cancelled, .. } = task;
         let child = self.settings().children.iter().find(|child| child.id == *chat).map(Arc::clone).unwrap();
         Box::pin(async move {
             if child.settings().broken.contains("run") {
-                return Err(gone("chat"));
+                return Err(gone("chat").into());
             }
             let (turn, message) = child.begin_turn(text);
             let (ports, parts, user) = (&child.ports(), &PromptParts::default(), &ada());
@@ -561,7 +577,8 @@ impl SubAgents for Chat {
             let context = child.settings().context;
             let turn =
                 Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context };
-            Ok(turn.run().await.unwrap())
+            let turn = turn.run().await.unwrap();
+            Ok(SubAgentEnd { turn, worktree: worktree.then(|| "(Its worktree is gone.)".to_owned()) })
         })
     }
 }

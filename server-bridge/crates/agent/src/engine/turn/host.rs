@@ -1,7 +1,7 @@
 //! The turn's services for a running tool call.
 
 use futures_util::future::BoxFuture;
-use records::MessageId;
+use records::{ChatId, MessageId};
 use sandbox::Sandbox;
 
 use super::Turn;
@@ -53,5 +53,9 @@ impl Host for CallHost<'_> {
 
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(agents::call(request, self.turn, self.message))
+    }
+
+    fn is_at_work(&self, sub_agent: &ChatId) -> bool {
+        self.turn.ports.sub_agents.is_at_work(sub_agent)
     }
 }

@@ -367,7 +367,10 @@ impl Turn<'_> {
             (_, true) => CallStatus::Failed,
             (_, false) => CallStatus::Done,
         };
+        // A sub-agent may have worked elsewhere.
+        let elsewhere = outcome.sub_agent.as_ref().and_then(|agent| agent.place.as_deref());
         let ended = begun.card(CallState::Ended(status, &outcome, took_ms));
+        let ended = Card { place: elsewhere.or(ended.place), ..ended };
         self.display().call(message, ended).await?;
         Ok(Ran { begun, outcome, stops })
     }

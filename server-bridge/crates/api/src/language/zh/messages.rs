@@ -7,9 +7,37 @@ pub(super) const TABLE: &[Row] = &[
     ("the message {}", "消息{0}"),
     ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
     (
-        "is for a sub-agent, and only the agent that called it can write to it; send it in that agent's chat",
-        "属于子智能体的会话，只有调用它的智能体能与它对话；请在那个智能体的会话中发送",
+        "is for a sub-agent; write to one that has a name in the chat whose agent called it: /agent NAME TEXT",
+        "属于子智能体的会话；子智能体如有名称，请在调用它的会话中用 /agent 名称 内容 与它对话",
     ),
+    ("list this chat's sub-agents that you can write to", "列出此会话中可以对话的子智能体"),
+    ("write to a sub-agent; its answer comes here", "给子智能体发消息；回答显示在此会话"),
+    (
+        "No sub-agent of this chat has that name; /agent lists those that you can write to.",
+        "此会话没有叫这个名称的子智能体；/agent 会列出可以对话的子智能体。",
+    ),
+    (
+        "Write the message after the sub-agent's name: /agent NAME TEXT.",
+        "请在子智能体的名称后写上内容：/agent 名称 内容。",
+    ),
+    (
+        "This sub-agent was closed: nobody called it for 30 minutes. Ask this chat's agent to call a new one.",
+        "这个子智能体已关闭：30 分钟内没有人调用它。请让此会话的智能体调用新的子智能体。",
+    ),
+    (
+        "This chat has no sub-agent that you can write to: only one with a name, for 30 minutes after its last call.",
+        "此会话没有可以对话的子智能体：只有带名称的子智能体，在最近一次调用后 30 分钟内可以对话。",
+    ),
+    ("Sub-agents that you can write to with /agent NAME TEXT:", "可以用 /agent 名称 内容 对话的子智能体："),
+    ("machine", "机器"),
+    ("makes a git worktree and a branch", "创建一个 git 工作树和一个分支"),
+    ("makes a git worktree and a branch for a sub-agent", "为子智能体创建一个 git 工作树和一个分支"),
+    (
+        "removes a git worktree and its branch, if nothing would be lost",
+        "删除一个 git 工作树及其分支（前提是不会丢失任何内容）",
+    ),
+    ("making and removing worktrees on {}, in this chat", "在此会话中，在 {0} 上创建和删除工作树"),
+    ("worktrees for sub-agents on {}, in this chat", "在此会话中，在 {0} 上为子智能体创建工作树"),
     ("the title is empty; give one", "标题为空；请输入标题"),
     (
         "{} messages are already waiting for an answer in this chat; send this one again when one is answered",

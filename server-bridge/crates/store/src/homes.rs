@@ -6,7 +6,7 @@
 use sqlx::FromRow;
 
 use crate::error::{Error, Result};
-use crate::nodes::NodeId;
+use crate::membership::NodeId;
 use crate::sql::{Scope, query, query_as};
 use crate::{Store, UserId};
 

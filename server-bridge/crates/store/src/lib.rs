@@ -176,14 +176,14 @@ pub use knowledge::{
 pub use location::{Location, PostgresUrl};
 pub use marketplaces::MarketplaceRow;
 pub use mcp_servers::{McpCatalogue, McpServer};
-pub use membership::{Claimer, Membership};
+pub use membership::{Claimer, Membership, NodeId};
 pub use memory_items::{
     MemoryChange, MemoryItem, MemoryKind, MemoryRevision, MemoryScope, MemorySource, NewMemory,
 };
 pub use memory_vectors::BareMemory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
-pub use nodes::{NewNode, Node, NodeId, NodeState, Renewal};
+pub use nodes::{NewNode, Node, NodeState, Renewal};
 pub use offloads::{Offload, OffloadedRead};
 pub use patience::{patiently, until_done};
 pub use permission_rules::{PermissionRule, RuleEffect};

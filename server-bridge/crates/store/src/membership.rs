@@ -9,8 +9,29 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use futures_util::future::BoxFuture;
 
-use crate::UserId;
-use crate::nodes::NodeId;
+use crate::{UserId, hex};
+
+/// The id of a node: 128 random bits as 32 hexadecimal digits, drawn when its process starts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(String);
+
+impl NodeId {
+    /// A new id.
+    pub fn random() -> Self {
+        Self(hex(&rand::random::<[u8; 16]>()))
+    }
+
+    /// The 32 digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
 
 /// Makes this node the home of a user, if it can, and returns when the user's unfinished work is settled; true if the node is the home
 /// now. The number is the fence that was refused: 0 if there was none.

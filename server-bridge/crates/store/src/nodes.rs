@@ -6,38 +6,16 @@
 //!                  └── a lease that is over, and another node claimed a home ──► gone ── join ──► up
 //! ```
 
-use std::fmt;
 use std::time::Duration;
 
 use sqlx::FromRow;
 
+use crate::Store;
 use crate::database::newest_step;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{NODE_URL_MAX_BYTES, SCHEMA_OLDEST};
+use crate::membership::NodeId;
 use crate::sql::{Scope, Transaction, query, query_as};
-use crate::{Store, hex};
-
-/// The id of a node: 128 random bits as 32 hexadecimal digits, drawn when its process starts.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(String);
-
-impl NodeId {
-    /// A new id.
-    pub fn random() -> Self {
-        Self(hex(&rand::random::<[u8; 16]>()))
-    }
-
-    /// The 32 digits.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for NodeId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
 
 /// A node that joins.
 #[derive(Clone, Debug)]

@@ -7,11 +7,13 @@
 mod database;
 mod docker;
 mod model;
+mod node;
 mod proxy;
 mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chats::ModelsConfig;
 use clap::Args;
@@ -21,6 +23,7 @@ use docker::docker_config;
 use home::Settings;
 pub use model::ModelArgs;
 use model::{encryption_key, models_config};
+pub use node::NodeArgs;
 pub use proxy::ProxyArgs;
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
@@ -120,6 +123,9 @@ pub struct ServeArgs {
     /// The proxies in front of the server.
     #[command(flatten)]
     pub proxy: ProxyArgs,
+    /// This server as one of several.
+    #[command(flatten)]
+    pub node: NodeArgs,
 }
 
 /// The server's configuration, complete and checked.
@@ -165,6 +171,10 @@ pub struct Config {
     pub handed_max_bytes: Option<u64>,
     /// True if one person has the server to themselves and no password, as `sandbridge here` does.
     pub one_person: bool,
+    /// How other nodes reach this one, if it is a node.
+    pub node_url: Option<String>,
+    /// How long turns may go on when the server is asked to stop.
+    pub drain: Option<Duration>,
 }
 
 impl Config {
@@ -199,12 +209,16 @@ impl Config {
             .or_else(|| beside_this_program("sandbridge-runner-static"));
         let docker_config = docker_config(options.docker_options, settings, home, runner_static.as_deref())?;
         let (internet, reachable) = web::from_settings(options.web, settings)?;
+        let database = database_of(home, options.database, settings)?;
+        let (node_url, drain) = node::from_settings(options.node, settings, &database)?;
         Ok(Self {
             home: home.to_owned(),
-            database: database_of(home, options.database, settings)?,
+            database,
             listen: text(options.listen, "listen").unwrap_or_else(|| DEFAULT_LISTEN.to_owned()),
             tls: tls_files(file(options.tls_cert, "tls_cert"), file(options.tls_key, "tls_key"))?,
-            public_url: text(options.public_url, "public_url").map(parse_public_url).transpose()?,
+            public_url: text(options.public_url, "public_url")
+                .map(|url| parse_site_url("public_url", url))
+                .transpose()?,
             allow_host: allow_host.into_iter().map(|host| host.to_ascii_lowercase()).collect(),
             docker: docker_enabled(&docker, docker_config.socket.as_deref())?,
             docker_config,
@@ -231,6 +245,8 @@ impl Config {
                 .map(|mebibytes| handed_max_bytes(&mebibytes))
                 .transpose()?,
             one_person: false,
+            node_url,
+            drain,
         })
     }
 }
@@ -293,7 +309,7 @@ fn tls_files(
     }
 }
 
-fn parse_public_url(url: String) -> Result<String, ConfigError> {
+fn parse_site_url(key: &'static str, url: String) -> Result<String, ConfigError> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let host = rest.map(|rest| rest.trim_end_matches('/'));
     match host {
@@ -301,7 +317,7 @@ fn parse_public_url(url: String) -> Result<String, ConfigError> {
             Ok(url.trim_end_matches('/').to_ascii_lowercase())
         }
         _ => Err(ConfigError::Value {
-            key: "public_url",
+            key,
             value: url,
             rule: "use http://HOST[:PORT] or https://HOST[:PORT], without a path".to_owned(),
         }),

@@ -44,6 +44,10 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// The part of that time in which cancelled commands may end and be recorded, before the links to their runners are closed.
 pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time that answers may go on when the server is asked to stop.
+pub const DRAIN_MAX: Duration = Duration::from_secs(3600);
+/// How often a draining server looks if answers are still in progress.
+pub const DRAIN_CHECK: Duration = Duration::from_millis(100);
 
 /// The largest JSON body that holds files, in bytes: a plugin of 32 MiB in base64.
 pub const LARGE_JSON_BODY_BYTES: usize = 48 * 1024 * 1024;

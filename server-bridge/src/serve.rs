@@ -1,9 +1,12 @@
 //! `sandbridge serve`: start, wait for a signal, stop cleanly.
 //!
 //! ```text
-//!  bind ─► open the store ─► recover ─► accept ─► signal ─► stop accepting ─► commands, links, sockets end ─► close the store
+//!  bind ─► open the store ─► recover ─► accept ─► signal ─► drain ─► stop accepting ─► commands, links, sockets end ─► close the store
 //! ```
+//! A node accepts first, and recovers the users that it becomes the home of.
 
+mod database;
+mod drain;
 pub(crate) mod lock;
 mod missing;
 pub(crate) mod own_key;
@@ -20,8 +23,9 @@ use anyhow::Context;
 use automation::Automations;
 use channels::{Channels, Surroundings};
 use chats::ChatService;
+use nodes::Nodes;
 use sandbox::{LocalPolicy, SandboxRouter};
-use store::{Hold, HoldNews, Location, Store};
+use store::{Hold, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -47,6 +51,7 @@ use crate::web::install::HandOut;
 use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
+use crate::web::ready::Readiness;
 use crate::web::runners::Views;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
@@ -54,6 +59,8 @@ use crate::web::state::{AppState, Shared};
 use crate::web::tickets::Tickets;
 use crate::web::{accept, events, metrics, presence, router};
 
+use database::Opened;
+pub(crate) use database::open_store;
 use lock::ServerLock;
 
 /// Why the server cannot start. Each text names what to change.
@@ -140,8 +147,9 @@ pub fn main(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
 }
 
 async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_env("SANDBRIDGE_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("info,rmcp=off,sqlx_core::pool=error"));
+    let filter = EnvFilter::try_from_env("SANDBRIDGE_LOG").unwrap_or_else(|_| {
+        EnvFilter::new("info,rmcp=off,sqlx_core::pool=error,sqlx::postgres::notice=warn")
+    });
     crate::log_ring::init(filter, io::stderr);
     let config = Config::load(args, home)?;
     raise_open_files();
@@ -155,10 +163,25 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
         let _ = writeln!(io::stdout(), "create the first account at {url}");
     }
     let shutdown = server.shutdown_token();
-    let signals = async {
+    let (state, node) = (server.state.clone(), server.node.clone());
+    let mut signalled = async || {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+        }
+    };
+    let signals = async {
+        tokio::select! {
+            () = signalled() => {}
+            // It lost the right to its database.
+            () = shutdown.cancelled() => return,
+        }
+        if let Some(most) = config.drain {
+            tracing::info!("stopping when the answers in progress have ended");
+            tokio::select! {
+                () = drain::drain(&state, node.as_ref(), most) => {}
+                () = signalled() => {}
+            }
         }
         tracing::info!("stopping");
         shutdown.cancel();
@@ -177,6 +200,7 @@ pub struct Server {
     state: AppState,
     lock: ServerLock,
     hold: Option<Hold>,
+    node: Option<Nodes>,
     setup_secret: Option<String>,
 }
 
@@ -189,7 +213,22 @@ impl Server {
         let lock = ServerLock::take(&config.home)?;
         let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
         let (listener, address) = listen(&config.listen).await?;
-        let (store, hold) = open_store(&config).await?;
+        let opened = Box::pin(open_store(&config)).await?;
+        let leaving = opened.node.clone();
+        let bound = Self::prepare(config, (lock, acceptor), (listener, address), opened);
+        let bound = Box::pin(bound).await;
+        if let (Err(_), Some(node)) = (&bound, leaving) {
+            node.leave().await;
+        }
+        bound
+    }
+
+    async fn prepare(
+        config: Config,
+        (lock, acceptor): (ServerLock, Option<TlsAcceptor>),
+        (listener, address): (TcpListener, SocketAddr),
+        Opened { store, hold, node }: Opened,
+    ) -> Result<Self, StartError> {
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(places::router_config(&config));
         let last = store.take_connected_runners().await?;
@@ -219,7 +258,7 @@ impl Server {
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);
         let groups = told::groups(&chats, &store, &sandboxes, &hub, config.handed_max_bytes);
-        chats.recover().await?;
+        database::recover(&chats, node.as_ref()).await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
             names.push(without_port(host).to_owned());
@@ -260,6 +299,7 @@ impl Server {
             tasks: TaskTracker::new(),
             execs: TaskTracker::new(),
             facts,
+            ready: Arc::new(Readiness::new(node.clone())),
         });
         let setup_secret = state.accounts.begin_first().await?;
         Ok(Self {
@@ -271,6 +311,7 @@ impl Server {
             state,
             lock,
             hold,
+            node,
             setup_secret,
         })
     }
@@ -309,8 +350,13 @@ impl Server {
 
     /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
     pub async fn run(self) {
-        let Self { listener, acceptor, proxies, store, state, lock, hold, .. } = self;
-        state.tasks.spawn(hold_database(hold, state.shutdown.clone()));
+        let Self { listener, acceptor, proxies, store, state, lock, hold, node, .. } = self;
+        let (ready, shutdown) = (Arc::clone(&state.ready), state.shutdown.clone());
+        state.tasks.spawn(async move { database::keep(hold, &ready, shutdown).await });
+        let end_of_node = CancellationToken::new();
+        let keeping = node
+            .clone()
+            .map(|node| tokio::spawn(database::keep_node(node, state.shutdown.clone(), end_of_node.clone())));
         state.tasks.spawn(leave_at_stop(state.clone()));
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
@@ -352,40 +398,14 @@ impl Server {
         if timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
             tracing::warn!(tasks = state.tasks.len(), "some connections did not end in time");
         }
+        // What ended was recorded under the lease.
+        end_of_node.cancel();
+        if let (Some(node), Some(keeping)) = (node, keeping) {
+            let _ended = keeping.await;
+            node.leave().await;
+        }
         store.close().await;
         drop(lock);
-    }
-}
-
-/// Opens a server's store, with its models' keys, and takes the exclusive right to it if other machines may reach it.
-pub(crate) async fn open_store(config: &Config) -> Result<(Store, Option<Hold>), StartError> {
-    // Errors of the database itself are reported first.
-    let store = Store::at(&config.database).await?;
-    let hold = match &config.database {
-        Location::File(_) => None,
-        Location::Postgres(url) => Some(Hold::take(url).await?),
-    };
-    Ok((own_key::unlock(store, config).await?, hold))
-}
-
-/// Keeps the right to the database until the server stops; stops it if another server has taken that right.
-async fn hold_database(hold: Option<Hold>, shutdown: CancellationToken) {
-    let Some(mut hold) = hold else { return };
-    loop {
-        let news = tokio::select! {
-            news = hold.news() => news,
-            () = shutdown.cancelled() => return,
-        };
-        match news {
-            HoldNews::Away(error) => tracing::warn!(%error, "the database is unavailable; trying again"),
-            HoldNews::Back => tracing::info!("the database is available again"),
-            HoldNews::Lost(error) => {
-                tracing::error!(
-                    "{error}; this server stops, because two of them would end each other's work"
-                );
-                shutdown.cancel();
-            }
-        }
     }
 }
 

@@ -37,6 +37,7 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("channel list", Shape::List(&["kind", "name", "owner", "shared", "state", "waiting"])),
     ("channel status", Shape::Document(&["connected_as", "last_error", "name", "state"])),
     ("channel links", Shape::List(&["channel", "id", "person", "user"])),
+    ("node list", Shape::List(&[])),
     ("group list", Shape::List(&["access", "agents", "id", "people", "title"])),
     ("group show", Shape::Document(&["access", "agents", "id", "lead", "people", "title"])),
     ("group log", Shape::Document(&["entries", "more"])),
@@ -142,7 +143,8 @@ fn every_listing_is_for_programs_too() {
         let (document, keys): (&Value, &[&str]) = match shape {
             Shape::List(keys) => {
                 let list = value.as_array().unwrap_or_else(|| panic!("{path}: {value}"));
-                // No command, no hook and no trigger runs here, no model proposes anything, nobody is linked, and no agent was asked.
+                // No command, no hook and no trigger runs here, no model proposes anything, nobody is linked, no agent was asked, and one server
+                // is no node.
                 let Some(first) = list.first() else {
                     assert!(
                         [
@@ -151,6 +153,7 @@ fn every_listing_is_for_programs_too() {
                             "trigger runs",
                             "memory proposals",
                             "channel links",
+                            "node list",
                             "group calls",
                             "group chain list",
                             "group chain runs"

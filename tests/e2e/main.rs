@@ -64,6 +64,7 @@ mod memory;
 mod messengers;
 mod models;
 mod network;
+mod nodes;
 mod numbers;
 mod plugin_offers;
 mod plugins;

@@ -131,7 +131,7 @@ async fn take_from_another(server: &OwnServer, user: &User, place: &Place, confi
 }
 
 async fn copy(server: &OwnServer, user: &User, other: &Config) -> anyhow::Result<bool> {
-    let (store, _) = open_store(other).await?;
+    let store = open_store(other).await?.store;
     let found = async {
         for owner in store.users().await? {
             for known in store.subscriptions(owner.id).await? {

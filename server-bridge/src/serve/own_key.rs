@@ -36,6 +36,9 @@ pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, Start
         (Some(key), SealedWith::Nothing | SealedWith::Passphrase) => (key.clone(), None),
         (None, _) => (own(&path, sealed_with, lost)?, None),
     };
+    if config.node_url.is_some() && !config.forget_sealed_keys {
+        store.check_key(&key).await?;
+    }
     let (store, done) = store.unlock(&key, former.as_ref(), lost).await?;
     if done.sealed > 0 {
         tracing::info!(keys = done.sealed, "the keys of models are sealed with this encryption key now");

@@ -7,6 +7,7 @@
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
 //! | [`users`], [`audit`], [`setup`] | accounts, the audit trail, the first account and the server's facts |
+//! | [`nodes`] | the nodes that share the database |
 //! | [`chat_turns`], [`chat_copies`] | taking back parts of a chat; forking and exporting chats |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | `place_query` | the query that names a place |
@@ -21,6 +22,7 @@
 //! | [`pool`], [`standing`], [`body`] | the limits of unauthenticated connections |
 //! | [`install`], [`workspace_option`] | the runner, handed out to machines; the workspace in the line to paste |
 //! | [`assets`], [`openapi`], [`metrics`] | the page, the API's description, the metrics |
+//! | [`ready`] | whether the server takes work |
 //! | [`state`] | the state shared by all requests: accounts, router, chats, hub, rate limits |
 //! | [`error`], [`extract`] | the error contract |
 //!
@@ -68,6 +70,7 @@ pub mod mcp_servers;
 pub mod memories;
 pub mod metrics;
 pub mod models;
+pub mod nodes;
 pub mod openapi;
 mod place_query;
 pub mod plugins;
@@ -76,6 +79,7 @@ pub mod presence;
 pub mod providers;
 pub mod proxy_protocol;
 pub mod rate;
+pub mod ready;
 pub mod routes;
 pub mod rules;
 pub mod runner_admission;
@@ -128,6 +132,7 @@ pub fn routes() -> Routes {
         .merge(runners::routes())
         .merge(runner_updates::routes())
         .merge(server_settings::routes())
+        .merge(nodes::routes())
         .merge(settings::routes())
         .merge(chats::routes())
         .merge(chat_detail::routes())
@@ -161,6 +166,7 @@ pub fn routes() -> Routes {
         .merge(install::routes())
         .undescribed(Access::Anybody, MethodFilter::GET, "/api/v1/openapi.json", openapi::serve)
         .undescribed(Access::Anybody, MethodFilter::GET, "/healthz", async || "ok")
+        .undescribed(Access::Anybody, MethodFilter::GET, "/readyz", ready::ready)
         // For administrators only, as with a session.
         .undescribed(Access::Look, MethodFilter::GET, "/metrics", metrics::page)
 }

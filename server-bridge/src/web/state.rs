@@ -23,6 +23,7 @@ use crate::web::install::HandOut;
 use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
+use crate::web::ready::Readiness;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
 use crate::web::tickets::Tickets;
@@ -87,6 +88,8 @@ pub struct Shared {
     pub execs: TaskTracker,
     /// The server's facts from its start.
     pub facts: Facts,
+    /// Whether the server takes work.
+    pub ready: Arc<Readiness>,
 }
 
 impl Deref for AppState {

@@ -52,7 +52,7 @@ pub enum Error {
     /// The name is in use.
     #[error("{0}")]
     Taken(String),
-    /// The database cannot be reached; the same may work a little later.
+    /// The database cannot be reached, or another node works for the user; the same may work a little later.
     #[error("{}", .0.shown())]
     Away(store::Error),
     /// The store failed: for the log; the user only learns that the server could not do it.
@@ -66,7 +66,7 @@ impl From<store::Error> for Error {
             store::Error::NotFound { .. } => Self::NotFound(error.to_string()),
             store::Error::Taken { .. } | store::Error::Conflict { .. } => Self::Taken(error.to_string()),
             callers if callers.is_callers() => Self::Invalid(error.to_string()),
-            away if away.is_away() => Self::Away(error),
+            passing if passing.is_passing() => Self::Away(error),
             _ => Self::Internal(error),
         }
     }

@@ -13,6 +13,7 @@
 //! | `keys` | keys of programs |
 //! | `runners` | registered machines and their tokens |
 //! | `admission` | a runner's token, when it registers |
+//! | `nodes` | the nodes that share the database, for administrators |
 //! | `settings` | a user's active place; their first steps |
 //! | `usage` | tokens and cost of a user's models |
 //! | `trail` | the audit trail: writing, searching |
@@ -28,6 +29,7 @@ mod events;
 mod first;
 mod keys;
 pub mod limits;
+mod nodes;
 mod runners;
 mod sessions;
 mod settings;
@@ -49,8 +51,8 @@ pub use keys::NewKey;
 pub use runners::NewRunner;
 pub use sessions::{Begun, SignedIn};
 pub use store::{
-    API_KEY_PREFIX, ApiKey, AuditRecord, ChatId, KeyId, KeyScope, NewToken, Runner, RunnerId, Secret,
-    TurnUsage, UsageRow, User, UserId,
+    API_KEY_PREFIX, ApiKey, AuditRecord, ChatId, KeyId, KeyScope, NewToken, Node, NodeState, Runner,
+    RunnerId, Secret, TurnUsage, UsageRow, User, UserId,
 };
 pub use trail::{Act, Trail, TrailPage};
 pub use usage::Usage;

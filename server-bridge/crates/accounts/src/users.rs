@@ -109,12 +109,12 @@ impl Accounts {
         Ok(())
     }
 
-    async fn note_of_admin(&self, by: &User, action: &str, target: &str, is_done: bool) {
+    pub(crate) async fn note_of_admin(&self, by: &User, action: &str, target: &str, is_done: bool) {
         self.note(Some(&by.name), action, target, if is_done { "ok" } else { "refused" }).await;
     }
 }
 
 /// True if a user administers the server.
-fn check_admin(by: &User) -> Result<()> {
+pub(crate) fn check_admin(by: &User) -> Result<()> {
     if by.admin { Ok(()) } else { Err(Error::NotAdmin) }
 }

@@ -30,6 +30,7 @@
 //! | [`settings`] | the active place, and a user's settings for every agent |
 //! | [`mod@file`], [`container`], [`task`] | files, containers, and background commands |
 //! | [`session`], [`account`], [`key`] | the current user, accounts, keys for programs |
+//! | [`node`] | servers that share one database |
 //! | [`server`], [`server_settings`], [`usage`], [`audit`] | the server and its settings, the usage of models, the audit trail |
 //! | [`error`] | the body of every refusal |
 //! | [`language`] | the languages of the server's texts, and their translation |
@@ -61,6 +62,7 @@ mod line;
 pub mod mcp;
 pub mod memory;
 pub mod model;
+pub mod node;
 pub mod plugin;
 pub mod rules;
 pub mod runner;

@@ -121,6 +121,20 @@ pub use group::{CallState, EntryAuthor, GrantMode, GroupAccess};
 pub use memory::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 
 words! {
+    /// The state of a node.
+    NodeState {
+        /// It works for its users, and takes more.
+        Up = "up",
+        /// It finishes what it has begun.
+        Draining = "draining",
+        /// It did not renew its lease in time: any other node may take its users.
+        Late = "late",
+        /// It stopped, or another node took over.
+        Gone = "gone",
+    }
+}
+
+words! {
     /// The state of an exec.
     ExecStatus {
         /// It was sent, and its end is not known yet.

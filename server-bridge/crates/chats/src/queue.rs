@@ -85,6 +85,11 @@ impl Queue {
         Place { queue: self.clone(), key: (user, chat.clone()) }
     }
 
+    /// The number of chats with a worker.
+    pub(crate) fn at_work(&self) -> usize {
+        self.lock().values().filter(|line| line.has_worker).count()
+    }
+
     /// Records that a chat is to be compressed.
     pub(crate) fn compress(&self, user: UserId, chat: &ChatId) {
         let mut lines = self.lock();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::{Exec, Message, User};
+use store::{Exec, Message, User, UserId};
 
 use crate::commands::trust;
 use crate::house::House;
@@ -10,11 +10,11 @@ use crate::shell::{Begin, Run};
 use crate::{Result, document, exec_document};
 use execs::Ending;
 
-/// Starts a task for each exec that is on record as running; returns the number of those that a message shows.
-pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
-    trust::recover(service).await?;
+/// Starts a task for each exec, of a user or of all users, that is on record as running; returns the number of those that a message shows.
+pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<usize> {
+    trust::recover(service, of).await?;
     let mut count = 0;
-    for (user, exec) in service.execs.recover().await? {
+    for (user, exec) in service.execs.recover(of).await? {
         let Some(message) = exec.message else { continue };
         let message = match service.store.message(exec.user, message).await {
             Ok(message) => message,

@@ -132,10 +132,37 @@ impl ChatService {
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover(&self) -> Result<usize> {
+        self.load().await?;
+        self.recover_of(None).await
+    }
+
+    /// Applies the stored settings. Called when the server starts; [`ChatService::recover`] includes it.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn load(&self) -> Result<()> {
         self.0.load_settings().await?;
         self.0.rules.load(self.0.settings.home()).await?;
-        self.0.store.remove_unfinished_forks().await?;
-        Ok(recover::recover(&self.0).await? + turns::recover(&self.0).await?)
+        Ok(())
+    }
+
+    /// Continues what an earlier server left of one user, as [`ChatService::recover`] does for all. Called when the server becomes the
+    /// user's home, before anything is posted for this user.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn recover_user(&self, user: store::UserId) -> Result<usize> {
+        self.recover_of(Some(user)).await
+    }
+
+    async fn recover_of(&self, user: Option<store::UserId>) -> Result<usize> {
+        self.0.store.remove_unfinished_forks(user).await?;
+        Ok(recover::recover(&self.0, user).await? + turns::recover(&self.0, user).await?)
+    }
+
+    /// The number of chats in which a turn is in progress or about to begin.
+    pub fn chats_at_work(&self) -> usize {
+        self.0.queue.at_work()
     }
 
     /// Takes a user's message to one of their chats: stores it and acts on it. A command is only started; its output and its

@@ -23,6 +23,7 @@ pub const COMMANDS: &[Registration] = &[
     Registration::of::<crate::channel::ChannelCommand>(),
     Registration::of::<crate::group::GroupCommand>(),
     Registration::of::<crate::server::ServerCommand>(),
+    Registration::of::<crate::node::NodeCommand>(),
     Registration::of::<crate::use_place::UseOptions>(),
     Registration::of::<crate::exec::ExecOptions>(),
     Registration::of::<crate::exec::attach::AttachOptions>(),

@@ -13,7 +13,7 @@
 //! | `card` | a request for approval, as lines of a terminal |
 //! | `ask` | a question at the terminal |
 //! | `mcp/` | the server's MCP endpoint over standard streams |
-//! | `runner`, `key`, `container`, `model`, `memory`, `rule`, `hook`, `http_tool`, `knowledge`, `mcp_server`, `plugin`, `trust`, `cron`, `trigger`, `channel`, `group`, `server`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
+//! | `runner`, `key`, `container`, `model`, `memory`, `rule`, `hook`, `http_tool`, `knowledge`, `mcp_server`, `plugin`, `trust`, `cron`, `trigger`, `channel`, `group`, `server`, `node`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | `extension` | the layers, documents and approvals of hooks and MCP servers |
 //! | `automation` | what `cron` and `trigger` share |
 //! | [`globals`] | the options of every command |
@@ -65,6 +65,7 @@ mod mcp_server;
 mod memory;
 mod model;
 mod names;
+mod node;
 pub mod output;
 mod plugin;
 mod ps;

@@ -2,6 +2,7 @@
 
 mod extension;
 mod memory;
+mod node;
 
 use api::chat::{Cancelled, ChatView, CommandView, Fork, MessagePage, NewMessage, NewTitle, PostedView};
 use api::container::ContainerView;

@@ -87,7 +87,7 @@ async fn what_an_earlier_life_left_on_a_machine_that_is_gone_for_good_is_lost_at
     for kind in [ExecKind::Tool, ExecKind::Client, ExecKind::Terminal, ExecKind::Mcp] {
         let request = bench.request(kind);
         bench.ledger.begin(&request).await.unwrap();
-        assert!(bench.ledger.recover().await.unwrap().is_empty(), "no message shows it");
+        assert!(bench.ledger.recover(None).await.unwrap().is_empty(), "no message shows it");
         assert_eq!(bench.over(&request.exec_id).await.status, ExecStatus::Lost, "{kind:?}");
     }
     bench.ledger.shutdown().await;
@@ -101,7 +101,7 @@ async fn a_machine_that_is_away_is_waited_for_and_left_to_the_next_life() {
     bench.store.add_runner(bench.user.id, &RunnerName::parse("laptop").unwrap()).await.unwrap();
     let request = bench.request(ExecKind::Tool);
     bench.ledger.begin(&request).await.unwrap();
-    bench.ledger.recover().await.unwrap();
+    bench.ledger.recover(None).await.unwrap();
     assert!(
         bench.ledger.is_watched(bench.user.id, &request.exec_id),
         "who looks on must not say that it is lost"

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sandbox::{AckMode, AttachOptions, ExecControl, ExecEvent, SandboxError};
-use store::{Exec, ExecKind, User};
+use store::{Exec, ExecKind, User, UserId};
 use tokio::time::timeout;
 
 use crate::follow::{Tended, sandbox_id};
@@ -17,14 +17,14 @@ use crate::limits::{AWAY_TIMEOUT, CLIENT_GRACE, TASK_LIFETIME, TERMINAL_CHECK_IN
 use crate::{Ending, Ledger, Recorded};
 
 impl Ledger {
-    /// Continues every exec that an earlier run of the server left: follows each to its end, except those that a message
-    /// shows, which are returned with their users. Called when the server starts.
+    /// Continues every exec, of a user or of all users, that an earlier run of the server left: follows each to its end, except those
+    /// that a message shows, which are returned with their users. Called when the server starts, or claims the user's home.
     ///
     /// # Errors
     /// [`store::Error::Database`].
-    pub async fn recover(&self) -> store::Result<Vec<(User, Exec)>> {
+    pub async fn recover(&self, of: Option<UserId>) -> store::Result<Vec<(User, Exec)>> {
         let mut shown = Vec::new();
-        for record in self.store().running_execs().await? {
+        for record in self.store().running_execs(of).await? {
             // Its row is gone with its user.
             let Some(user) = self.store().user_by_id(record.user).await? else { continue };
             match record.message {

@@ -287,7 +287,7 @@ fn failure(error: Error) -> Failure {
 /// A store's error for the engine.
 fn tools_error(error: store::Error) -> agent::PortError {
     match error {
-        error if error.is_away() => agent::PortError::Away(error.shown()),
+        error if error.is_passing() => agent::PortError::Away(error.shown()),
         error => agent::PortError::Failed(error.to_string()),
     }
 }

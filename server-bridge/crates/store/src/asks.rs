@@ -140,15 +140,17 @@ impl Store {
         .await?)
     }
 
-    /// The unanswered questions of messages that belong to no turn. After a restart of the server nothing waits for their answers.
+    /// The unanswered questions, of a user or of all users, of messages that belong to no turn. After a restart of the server nothing waits for their answers.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn asks_outside_turns(&self) -> Result<Vec<(UserId, MessageId)>> {
+    pub async fn asks_outside_turns(&self, user: Option<UserId>) -> Result<Vec<(UserId, MessageId)>> {
         Ok(query_as(
             "SELECT a.user_id, a.message_id FROM asks a JOIN messages m ON m.id = a.message_id
-             WHERE m.turn_id IS NULL AND a.answered_at_ms IS NULL AND a.withdrawn_at_ms IS NULL ORDER BY a.id",
+             WHERE m.turn_id IS NULL AND a.answered_at_ms IS NULL AND a.withdrawn_at_ms IS NULL
+               AND (a.user_id = $1 OR $1 IS NULL) ORDER BY a.id",
         )
+        .bind(user)
         .fetch_all(self.database.reader())
         .await?)
     }

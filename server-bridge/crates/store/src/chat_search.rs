@@ -258,7 +258,7 @@ mod tests {
         assert!(store.append_message(alice, &copy, MessageRole::User, "more", None).await.is_err());
         assert!(store.update_message(alice, message, "other", None).await.is_err());
         assert!(store.delete_chat(alice, &copy).await.is_err());
-        assert_eq!(store.remove_unfinished_forks().await.unwrap(), 1);
+        assert_eq!(store.remove_unfinished_forks(None).await.unwrap(), 1);
     }
 
     #[tokio::test]

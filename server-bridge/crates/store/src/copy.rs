@@ -5,7 +5,7 @@
 //!                                                                                          then the source records where it went
 //! ```
 //! Tables, columns and their types are looked up, so a new one needs no change here. Ids stay, and no id is ever reused. Indexes of
-//! texts, whose tables begin with `search_`, are not copied but built anew.
+//! texts, whose tables begin with `search_`, are not copied but built anew. Nodes and homes stay behind: no server uses the copy yet.
 
 use std::collections::BTreeMap;
 
@@ -177,7 +177,8 @@ struct Counting {
 async fn tables(postgres: &mut Transaction) -> Result<Vec<Table>> {
     let columns: Vec<(String, String, String, bool)> = query_as(
         "SELECT table_name::text, column_name::text, data_type::text, is_identity = 'YES' FROM information_schema.columns
-         WHERE table_schema = current_schema() AND table_name NOT LIKE '\\_sqlx%' AND table_name NOT LIKE 'search\\_%' ORDER BY table_name, ordinal_position",
+         WHERE table_schema = current_schema() AND table_name NOT LIKE '\\_sqlx%' AND table_name NOT LIKE 'search\\_%'
+           AND table_name NOT IN ('nodes', 'homes') ORDER BY table_name, ordinal_position",
     )
     .fetch_all(&mut *postgres)
     .await?;

@@ -13,10 +13,13 @@ pub(crate) mod postgres;
 mod sqlite;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use self::sqlite::newest_step;
+use crate::clock::Clock;
 use crate::error::Result;
+use crate::membership::Membership;
 use crate::sql::{Connection, Locked, Pool, Scope, Transaction, Writer, query, query_scalar};
 
 /// The connections to it, for changes, for reads and for searches.
@@ -26,6 +29,8 @@ pub(crate) struct Database {
     reader: Pool,
     /// `None` in memory, where there is one connection.
     searcher: Option<Pool>,
+    /// `None` for a server that works alone.
+    node: Option<Arc<Membership>>,
 }
 
 impl Database {
@@ -41,14 +46,33 @@ impl Database {
 
     /// Connects to a PostgreSQL server and brings the schema of the database there up to date.
     pub(crate) async fn connect(url: &str) -> Result<Self> {
-        Box::pin(postgres::connect(url)).await
+        Box::pin(postgres::connect(url, None)).await
+    }
+
+    /// The same for a node: the server ends its changes that stand still for this long.
+    pub(crate) async fn connect_as_node(url: &str, stand_still: Duration) -> Result<Self> {
+        Box::pin(postgres::connect(url, Some(stand_still))).await
+    }
+
+    /// The same database, whose changes are those of this node.
+    pub(crate) fn of_node(mut self, node: Arc<Membership>) -> Self {
+        self.node = Some(node);
+        self
+    }
+
+    /// The same database, whose changes are checked for no node.
+    pub(crate) fn unfenced(&self) -> Self {
+        Self { node: None, ..self.clone() }
     }
 
     /// For single statements that change something in this scope.
     pub(crate) fn writer<'e>(&'e self, scope: Scope<'e>) -> Writer<'e> {
         match (&self.writer, scope) {
-            (pool @ Pool::Sqlite(_), _) | (pool @ Pool::Postgres(_), Scope::Alone) => Writer::Free(pool),
-            (Pool::Postgres(pool), scope) => Writer::Locked(Locked { pool, scope }),
+            (pool @ Pool::Sqlite(_), _) => Writer::Free(pool),
+            (pool @ Pool::Postgres(_), Scope::Alone) if self.node.is_none() => Writer::Free(pool),
+            (Pool::Postgres(pool), scope) => {
+                Writer::Locked(Locked { pool, scope, node: self.node.as_deref() })
+            }
         }
     }
 
@@ -96,8 +120,20 @@ impl Database {
     pub(crate) async fn write(&self, scope: Scope<'_>) -> Result<Transaction> {
         Ok(match &self.writer {
             Pool::Sqlite(pool) => Transaction::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
-            Pool::Postgres(pool) => Transaction::Postgres(Box::pin(Locked { pool, scope }.begin()).await?),
+            Pool::Postgres(pool) => {
+                let locked = Locked { pool, scope, node: self.node.as_deref() };
+                Transaction::Postgres(Box::pin(locked.begin()).await?)
+            }
         })
+    }
+
+    /// The time by the database's clock, in Unix milliseconds; a file has the clock of its process.
+    pub(crate) async fn now_ms(&self, clock: &Clock, transaction: &mut Transaction) -> Result<i64> {
+        if !self.is_postgres() {
+            return Ok(clock.now_ms());
+        }
+        let now = "SELECT CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000 AS BIGINT)";
+        Ok(query_scalar(now).fetch_one(transaction).await?)
     }
 
     /// Removes the remains of deleted and replaced rows of `subscriptions` from the database's files; returns true if nothing

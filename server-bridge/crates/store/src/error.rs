@@ -11,6 +11,8 @@ use crate::limits::SEARCH_TIMEOUT;
 const SQLITE_INTERRUPT: &str = "9";
 /// PostgreSQL's code for one: `query_canceled`.
 const POSTGRES_CANCELED: &str = "57014";
+/// The code that the functions `lock_home` and `check_node` raise.
+const POSTGRES_FENCED: &str = "SB001";
 /// The prefixes of the codes with which PostgreSQL reports that it is shutting down, not ready, or accepts no more connections:
 /// the classes `connection_exception`, `insufficient_resources` and `operator_intervention`.
 const POSTGRES_AWAY: [&str; 3] = ["08", "53", "57"];
@@ -122,6 +124,32 @@ pub enum Error {
         /// The database, its host and port.
         place: String,
     },
+    /// A live node has this URL already.
+    #[error("another node uses the URL {url}; stop it, or give this one a different --node-url")]
+    NodeUrlInUse {
+        /// The URL.
+        url: String,
+    },
+    /// A live node's program cannot work beside this one.
+    #[error(
+        "the node {url} runs version {version}, which cannot work with the same database as this version; stop that node first, or start \
+         the same version here"
+    )]
+    NodeVersion {
+        /// That node's URL.
+        url: String,
+        /// Its version.
+        version: String,
+    },
+    /// The database's secrets are sealed with another key than this node's.
+    #[error(
+        "this node has a different encryption key from the one that the database is sealed with; give all nodes the same key \
+         (--encryption-key-file, SANDBRIDGE_ENCRYPTION_KEY, or the same sandbridge.key in each home directory)"
+    )]
+    NodeKey,
+    /// Another node is the home of this user, or this node counts as gone: the change was not made.
+    #[error("another node of this server works for this user now; send the request again")]
+    Fenced,
     /// The database was copied to another one, which took its place.
     #[error(
         "the database was copied to {to}, which has replaced it; use that one (give --database for PostgreSQL, leave it out for \
@@ -153,7 +181,7 @@ pub enum Error {
     Migration(#[source] MigrateError),
     /// The database refused or failed.
     #[error("the database failed: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] sqlx::Error),
     /// A password could not be hashed, or a stored hash is unreadable.
     #[error("password hashing failed: {0}")]
     PasswordHash(String),
@@ -162,6 +190,12 @@ pub enum Error {
 impl From<records::Invalid> for Error {
     fn from(records::Invalid { what, rule }: records::Invalid) -> Self {
         Self::Invalid { what, rule: rule.to_owned() }
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        if is_fenced(&error) { Self::Fenced } else { Self::Database(error) }
     }
 }
 
@@ -182,6 +216,10 @@ impl Error {
             | Self::DatabaseUrl { .. }
             | Self::Unreachable { .. }
             | Self::InUse { .. }
+            | Self::NodeUrlInUse { .. }
+            | Self::NodeVersion { .. }
+            | Self::NodeKey
+            | Self::Fenced
             | Self::Moved { .. }
             | Self::Copy { .. }
             | Self::NewerSchema { .. }
@@ -197,7 +235,7 @@ impl Error {
             Self::NotFound { .. } => "not_found",
             Self::Taken { .. } | Self::Conflict { .. } => "conflict",
             error if error.is_callers() => "invalid",
-            error if error.is_away() => "unavailable",
+            error if error.is_passing() => "unavailable",
             _ => "internal",
         }
     }
@@ -211,9 +249,14 @@ impl Error {
         }
     }
 
+    /// True if the same may work a little later, perhaps at another node.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Fenced) || self.is_away()
+    }
+
     /// The text for readers other than the operator.
     pub fn shown(&self) -> String {
-        if self.is_callers() {
+        if self.is_callers() || matches!(self, Self::Fenced) {
             self.to_string()
         } else if self.is_away() {
             "the server's database is unavailable; try again in a moment".to_owned()
@@ -245,7 +288,7 @@ impl Error {
     pub(crate) fn or_taken(error: sqlx::Error, what: &'static str, name: impl ToString) -> Self {
         match error.as_database_error() {
             Some(database) if database.is_unique_violation() => Self::Taken { what, name: name.to_string() },
-            _ => Self::Database(error),
+            _ => error.into(),
         }
     }
 }
@@ -267,6 +310,11 @@ pub(crate) fn is_away(error: &sqlx::Error) -> bool {
         away::note_away();
     }
     is_away
+}
+
+/// True if this process's node must not make the change.
+pub(crate) fn is_fenced(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == POSTGRES_FENCED)
 }
 
 /// Refuses `text` beyond `max_bytes`.

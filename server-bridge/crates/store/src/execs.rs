@@ -263,18 +263,19 @@ impl Store {
         Ok(())
     }
 
-    /// The execs of every user whose end is not on record, the first started first. Called when the server starts: what an
-    /// earlier one had sent may still run.
+    /// The execs of a user, or of all users, whose end is not on record, the first started first. Called when the server starts, or
+    /// claims the user's home: what an earlier one had sent may still run.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn running_execs(&self) -> Result<Vec<Exec>> {
+    pub async fn running_execs(&self, user: Option<UserId>) -> Result<Vec<Exec>> {
         Ok(query_as(concat!(
             "SELECT ",
             exec_columns!(),
-            " FROM execs WHERE status = $1 ORDER BY started_at_ms, exec_id"
+            " FROM execs WHERE status = $1 AND (user_id = $2 OR $2 IS NULL) ORDER BY started_at_ms, exec_id"
         ))
         .bind(ExecStatus::Running)
+        .bind(user)
         .fetch_all(self.database.reader())
         .await?)
     }

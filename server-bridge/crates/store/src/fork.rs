@@ -62,13 +62,16 @@ impl Store {
         }
     }
 
-    /// Removes copies that an earlier server did not finish. Called when the server starts.
+    /// Removes copies of a user, or of all users, that an earlier server did not finish. Called when the server starts, or claims the
+    /// user's home.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn remove_unfinished_forks(&self) -> Result<u64> {
-        let removed =
-            query("DELETE FROM chats WHERE is_copying").execute(self.database.writer(Scope::System)).await?;
+    pub async fn remove_unfinished_forks(&self, user: Option<UserId>) -> Result<u64> {
+        let removed = query("DELETE FROM chats WHERE is_copying AND (user_id = $1 OR $1 IS NULL)")
+            .bind(user)
+            .execute(self.database.writer(user.map_or(Scope::System, Scope::User)))
+            .await?;
         Ok(removed.rows_affected())
     }
 

@@ -1,8 +1,9 @@
-//! The right of one server to use a PostgreSQL database.
+//! The right of one server, or of nodes, to use a PostgreSQL database.
 //!
 //! A second server would mistake the first one's running commands for those of a dead one. A file of SQLite is guarded by a lock of
 //! its home directory; here it is an advisory lock, held by a connection that does nothing else. PostgreSQL gives it back when that
-//! connection ends, so it is taken again after an outage.
+//! connection ends, so it is taken again after an outage. Nodes share it: it keeps them and
+//! a server that works alone apart, and their leases keep them in order.
 
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub enum HoldNews {
 pub struct Hold {
     /// `None` while the database cannot be reached.
     connection: Option<PgConnection>,
+    /// The function that takes the lock, shared with others or not.
+    lock: &'static str,
     options: PgConnectOptions,
     place: String,
     name: String,
@@ -47,10 +50,22 @@ impl Hold {
     /// # Errors
     /// [`Error::InUse`] if another server holds it, [`Error::Unreachable`], [`Error::Database`].
     pub async fn take(url: &PostgresUrl) -> Result<Self> {
+        Self::lock(url, "SELECT pg_try_advisory_lock($1)").await
+    }
+
+    /// The same for a node, which shares the right with other nodes.
+    ///
+    /// # Errors
+    /// As for [`Hold::take`].
+    pub async fn share(url: &PostgresUrl) -> Result<Self> {
+        Self::lock(url, "SELECT pg_try_advisory_lock_shared($1)").await
+    }
+
+    async fn lock(url: &PostgresUrl, lock: &'static str) -> Result<Self> {
         // The name identifies the connection if the server does not know yet that it ended.
         let name = format!("sandbridge {:016x}", rand::random::<u64>());
         let options = postgres::options(url.expose())?.application_name(&name);
-        let mut hold = Self { connection: None, options, place: url.to_string(), name };
+        let mut hold = Self { connection: None, lock, options, place: url.to_string(), name };
         let deadline = Instant::now() + HOLD_PATIENCE;
         while !hold.try_take().await? {
             if Instant::now() >= deadline {
@@ -90,10 +105,7 @@ impl Hold {
             .bind(&self.name)
             .execute(&mut connection)
             .await?;
-        let taken: bool = sqlx::query_scalar("SELECT pg_try_advisory_lock($1)")
-            .bind(SERVING)
-            .fetch_one(&mut connection)
-            .await?;
+        let taken: bool = sqlx::query_scalar(self.lock).bind(SERVING).fetch_one(&mut connection).await?;
         if taken {
             self.connection = Some(connection);
         }

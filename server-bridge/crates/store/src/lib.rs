@@ -49,7 +49,8 @@
 //! | `backup` | copies of the database |
 //! | `copy` | copying a whole database to another one |
 //! | `location` | the location of a database, as its operator writes it |
-//! | `hold` | the right of one server to work with a database of PostgreSQL |
+//! | `hold` | the right of one server, or of nodes, to work with a database of PostgreSQL |
+//! | `nodes`, `homes`, `membership` | servers that share a database; the node that works for each user; this process as a node |
 //! | `away` | when the database was last found unreachable |
 //! | `patience` | waiting for an unreachable database |
 //! | `audit` | who did what, where, and how it ended |
@@ -83,6 +84,7 @@ mod execs;
 mod fork;
 mod groups;
 mod hold;
+mod homes;
 mod hook_documents;
 mod http_tools;
 mod job_runs;
@@ -94,12 +96,14 @@ mod location;
 mod login_addresses;
 mod marketplaces;
 mod mcp_servers;
+mod membership;
 mod memorised;
 mod memory_items;
 mod memory_vectors;
 mod message_index;
 mod messages;
 mod name;
+mod nodes;
 mod oauth_grants;
 mod offloads;
 mod own;
@@ -131,6 +135,7 @@ mod usage;
 mod users;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use self::search::{FoundMessage, MessageRank, MessageSearch};
 pub use approvals::ApprovalRule;
@@ -158,6 +163,7 @@ pub use groups::{
     HandOver, HandedOver, NewCall, NewEntry, NewGate, NewHandOver, NewRunOfChain, Passed, RunEnd,
 };
 pub use hold::{Hold, HoldNews};
+pub use homes::Claim;
 pub use http_tools::HttpTool;
 pub use job_runs::{ASKED_SLOT, DueRun, JobRun, NewRun, RunChat, RunOfTurn, RunState, run_send_id};
 pub use jobs::{Job, JobDraft, JobKind};
@@ -170,6 +176,7 @@ pub use knowledge::{
 pub use location::{Location, PostgresUrl};
 pub use marketplaces::MarketplaceRow;
 pub use mcp_servers::{McpCatalogue, McpServer};
+pub use membership::{Claimer, Membership, NodeId};
 pub use memory_items::{
     MemoryChange, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, MemorySource,
     NewMemory,
@@ -177,6 +184,7 @@ pub use memory_items::{
 pub use memory_vectors::BareMemory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
+pub use nodes::{NewNode, Node, NodeState, Renewal};
 pub use offloads::{Offload, OffloadedRead};
 pub use patience::{patiently, until_done};
 pub use permission_rules::{PermissionRule, RuleEffect};
@@ -250,6 +258,26 @@ impl Store {
             Some(to) => Err(Error::Moved { to }),
             None => Ok(store),
         }
+    }
+
+    /// Opens a PostgreSQL database as [`Store::at`], for a node.
+    ///
+    /// # Errors
+    /// As for [`Store::at`]; [`Error::NodeVersion`] if a live node's program cannot work beside this one.
+    pub async fn at_as_node(url: &PostgresUrl) -> Result<Self> {
+        let database = database::Database::connect_as_node(url.expose(), limits::NODE_STAND_STILL).await?;
+        let store = Self::with(database, None);
+        match store.moved_to().await? {
+            Some(to) => Err(Error::Moved { to }),
+            None => Ok(store),
+        }
+    }
+
+    /// The same store, whose changes are those of this node: each is made only while the node is the home of the user concerned.
+    #[must_use]
+    pub fn of_node(mut self, node: Arc<Membership>) -> Self {
+        self.database = self.database.of_node(node);
+        self
     }
 
     /// An empty store in memory, gone with its last clone. For tests.

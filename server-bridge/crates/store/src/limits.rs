@@ -20,6 +20,17 @@ pub const POSTGRES_IDLE_CHECK: Duration = Duration::from_secs(1);
 pub const HOLD_PATIENCE: Duration = Duration::from_secs(3);
 /// How often a server checks that it still has the right to its PostgreSQL database.
 pub const HOLD_CHECK: Duration = Duration::from_secs(2);
+/// How long a node may go without renewing its lease before others may take over its users.
+pub const NODE_LEASE: Duration = Duration::from_secs(10);
+/// How often a node renews its lease.
+pub const NODE_RENEWAL: Duration = Duration::from_secs(3);
+/// How long a change of a node may stand still before PostgreSQL ends it; no longer than the lease, so that a frozen node's lock does
+/// not keep others from taking over its users.
+pub const NODE_STAND_STILL: Duration = Duration::from_secs(10);
+/// The longest URL of a node, in bytes.
+pub const NODE_URL_MAX_BYTES: usize = 512;
+/// The oldest newest step of a program that may run beside this one. It grows when a step takes away what older programs use.
+pub const SCHEMA_OLDEST: i64 = 55;
 /// How long after an outage of PostgreSQL older connections are checked at each use.
 pub const POSTGRES_SUSPECT: Duration = Duration::from_secs(60);
 /// The connections to PostgreSQL for changes, each in its own scope.

@@ -143,7 +143,7 @@ mod tests {
         let world = world().await;
         let (first, second) = (world.turn().await, world.turn().await);
         let cancelled = async || -> Vec<TurnId> {
-            let open = world.store.open_turns().await.unwrap().into_iter();
+            let open = world.store.open_turns(None).await.unwrap().into_iter();
             open.filter(|turn| turn.is_cancelled).map(|turn| turn.id).collect()
         };
         let eve =

@@ -154,6 +154,21 @@ impl Store {
         })
     }
 
+    /// Refuses a key other than the one that the database was sealed with last, even where no secret would be lost: a node's key must be
+    /// that of the others.
+    ///
+    /// # Errors
+    /// [`Error::NodeKey`], [`Error::Database`].
+    pub async fn check_key(&self, key: &EncryptionKey) -> Result<()> {
+        let known: Option<Sealing> = query_as("SELECT kind, salt, check_sealed FROM sealing")
+            .fetch_optional(self.database.latest())
+            .await?;
+        match known {
+            Some(known) if known.opened_by(key).await?.is_none() => Err(Error::NodeKey),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// The same store, able to store secrets: it seals them with `key`. Secrets in plain text, or sealed by an earlier
     /// version or with `former`, are sealed with it too, and no trace of plain text stays in the file.
     ///

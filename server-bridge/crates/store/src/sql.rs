@@ -129,7 +129,7 @@ impl<'e> On<'e> for Writer<'e> {
         match self {
             // Its connection is known to be good once the change has begun.
             Writer::Free(Pool::Postgres(pool)) if patience::is_patient() => {
-                Target::PostgresLocked(Locked { pool, scope: Scope::Alone })
+                Target::PostgresLocked(Locked { pool, scope: Scope::Alone, node: None })
             }
             Writer::Free(pool) => pool.target(),
             Writer::Locked(locked) => Target::PostgresLocked(locked),

@@ -278,11 +278,13 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn open_turns(&self) -> Result<Vec<OpenTurn>> {
+    pub async fn open_turns(&self, user: Option<UserId>) -> Result<Vec<OpenTurn>> {
         Ok(query_as(
             "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id IS NOT NULL AS is_sub_agents, t.is_cancelled
-             FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running') ORDER BY t.id",
+             FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running')
+               AND (c.user_id = $1 OR $1 IS NULL) ORDER BY t.id",
         )
+        .bind(user)
         .fetch_all(self.database.reader())
         .await?)
     }
@@ -407,7 +409,7 @@ mod tests {
         assert_eq!(store.turn_items(user, &chat, first).await.unwrap(), ["1", "2", "3"]);
         assert_eq!(store.turn_items(user, &chat, second).await.unwrap(), ["1", "2", "3", "4"]);
         let open: Vec<_> =
-            store.open_turns().await.unwrap().into_iter().map(|turn| (turn.id, turn.status)).collect();
+            store.open_turns(None).await.unwrap().into_iter().map(|turn| (turn.id, turn.status)).collect();
         assert_eq!(open, [(first, TurnStatus::Running), (second, TurnStatus::Queued)]);
         assert!(store.finish_turn(first, TurnStatus::Done, None).await.unwrap());
         assert!(!store.finish_turn(first, TurnStatus::Failed, Some("late")).await.unwrap());

@@ -82,7 +82,7 @@ impl<T> Ported<T> for store::Result<T> {
 pub fn ported(error: store::Error) -> PortError {
     match error {
         store::Error::NotFound { .. } => PortError::Gone(error.to_string()),
-        error if error.is_away() => PortError::Away(error.shown()),
+        error if error.is_passing() => PortError::Away(error.shown()),
         error => PortError::Failed(error.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use agent::ask::{Ask, Kind};
 use agent::limits::QUESTION_PATIENCE;
 use api::document::{AgentDocument, ToolData};
 use api::words::ToolStatus;
-use store::{ChatId, MessageId, MessageRole, User};
+use store::{ChatId, MessageId, MessageRole, User, UserId};
 
 use super::{Command, Context};
 use crate::house::House;
@@ -103,9 +103,9 @@ async fn end(service: &House, user: &User, message: MessageId, status: ToolStatu
     }
 }
 
-/// Ends the questions that an earlier server left unanswered.
-pub(crate) async fn recover(service: &House) -> Result<()> {
-    for (user, message) in service.store.asks_outside_turns().await? {
+/// Ends the questions, to a user or to all users, that an earlier server left unanswered.
+pub(crate) async fn recover(service: &House, of: Option<UserId>) -> Result<()> {
+    for (user, message) in service.store.asks_outside_turns(of).await? {
         let Some(user) = service.store.user_by_id(user).await? else { continue };
         let text = service.in_words_of(user.id, NOTHING);
         end(service, &user, message, ToolStatus::Cancelled, text).await;

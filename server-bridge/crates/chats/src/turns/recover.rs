@@ -6,7 +6,7 @@ use agent::context::history;
 use agent::limits::REASONING_SHOWN_BYTES;
 use api::document::AgentDocument;
 use llm::{Assistant, Message};
-use store::{ChatId, TurnId, TurnStatus, User};
+use store::{ChatId, TurnId, TurnStatus, User, UserId};
 
 use super::work;
 use crate::house::House;
@@ -18,10 +18,11 @@ use crate::{Result, document};
 const GIVEN_UP: &str = "the server was stopped during this answer; what was done so far is kept, but the last 5 s of what was said may \
 be missing. Send any message to go on.";
 
-/// Goes on with every turn that an earlier server left: see `agent::engine` for those in progress. A sub-agent's turn is part of
-/// another one, which says that it was cut off. Called when the server starts.
-pub(crate) async fn recover(service: &Arc<House>) -> Result<usize> {
-    let open = service.store.open_turns().await?;
+/// Goes on with every turn, of a user or of all users, that an earlier server left: see `agent::engine` for those in progress. A sub-agent's turn is part of
+/// another one, which says that it was cut off. Called when the server starts, or
+/// claims the user's home.
+pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<usize> {
+    let open = service.store.open_turns(of).await?;
     let count = open.len();
     for turn in open {
         let Some(user) = service.store.user_by_id(turn.user).await? else { continue };

@@ -9,12 +9,13 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Postgres, Transaction};
 
 use super::Database;
+use super::newest_step;
 use super::sqlite::migration_error;
 use crate::away;
 use crate::error::{Error, Result};
 use crate::limits::{
-    POSTGRES_ACQUIRE_TIMEOUT_MS, POSTGRES_IDLE_CHECK, POSTGRES_OLDEST, READ_CONNECTIONS, SEARCH_CONNECTIONS,
-    WRITE_CONNECTIONS,
+    POSTGRES_ACQUIRE_TIMEOUT_MS, POSTGRES_IDLE_CHECK, POSTGRES_OLDEST, READ_CONNECTIONS, SCHEMA_OLDEST,
+    SEARCH_CONNECTIONS, WRITE_CONNECTIONS,
 };
 use crate::patience;
 use crate::sql::Pool;
@@ -48,8 +49,9 @@ const PARAMETERS: [&str; 18] = [
     "options",
 ];
 
-/// Connects to the server and brings the schema up to date.
-pub(super) async fn connect(url: &str) -> Result<Database> {
+/// Connects to the server and brings the schema up to date. With `stand_still`, the server ends a change that is idle for so long, and
+/// its locks with it.
+pub(super) async fn connect(url: &str, stand_still: Option<Duration>) -> Result<Database> {
     let options = options(url)?;
     // A pool keeps retrying an unreachable server; this reports at once what is wrong.
     let place = place(&options);
@@ -60,10 +62,17 @@ pub(super) async fn connect(url: &str) -> Result<Database> {
     // Everything read and changed is on the server already.
     let _ = first.close().await;
     let reading = options.clone().options([("default_transaction_read_only", "on")]);
+    let writing = match stand_still {
+        Some(most) => {
+            options.options([("idle_in_transaction_session_timeout", most.as_millis().to_string())])
+        }
+        None => options,
+    };
     Ok(Database {
-        writer: Pool::Postgres(pool(WRITE_CONNECTIONS).connect_lazy_with(options)),
+        writer: Pool::Postgres(pool(WRITE_CONNECTIONS).connect_lazy_with(writing)),
         searcher: Some(Pool::Postgres(pool(SEARCH_CONNECTIONS).connect_lazy_with(reading.clone()))),
         reader: Pool::Postgres(pool(READ_CONNECTIONS).connect_lazy_with(reading)),
+        node: None,
     })
 }
 
@@ -147,8 +156,30 @@ async fn look(connection: &mut PgConnection) -> Result<()> {
 async fn migrate(connection: &mut PgConnection) -> Result<()> {
     let begin = format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATING})");
     let mut transaction = connection.begin_with(AssertSqlSafe(begin)).await?;
+    check_nodes(&mut transaction).await?;
     MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(migration_error)?;
     Ok(transaction.commit().await?)
+}
+
+/// Refuses to work beside a live node whose program is too old for this schema, or too new for this program.
+async fn check_nodes(transaction: &mut PgConnection) -> Result<()> {
+    let has_nodes: bool =
+        sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = 'nodes')").fetch_one(&mut *transaction).await?;
+    if !has_nodes {
+        return Ok(());
+    }
+    let unfit: Option<(String, String)> = sqlx::query_as(
+        "SELECT url, version FROM nodes WHERE state <> 'gone' AND (schema_newest < $1 OR schema_oldest > $2)
+         AND lease_until_ms > CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000 AS BIGINT) LIMIT 1",
+    )
+    .bind(SCHEMA_OLDEST)
+    .bind(newest_step())
+    .fetch_optional(transaction)
+    .await?;
+    match unfit {
+        Some((url, version)) => Err(Error::NodeVersion { url, version }),
+        None => Ok(()),
+    }
 }
 
 fn pool(connections: u32) -> PgPoolOptions {

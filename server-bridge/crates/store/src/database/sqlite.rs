@@ -39,7 +39,7 @@ pub(super) async fn open(path: &Path) -> Result<Database> {
     let options = options.pragma("query_only", "ON");
     let searcher = Some(Pool::Sqlite(pool(SEARCH_CONNECTIONS).connect_lazy_with(options.clone())));
     let reader = Pool::Sqlite(pool(READ_CONNECTIONS).connect_lazy_with(options));
-    Ok(Database { writer: Pool::Sqlite(writer), reader, searcher })
+    Ok(Database { writer: Pool::Sqlite(writer), reader, searcher, node: None })
 }
 
 /// An empty database of its own in memory, gone with its last handle.
@@ -49,7 +49,7 @@ pub(super) async fn open_in_memory() -> Result<Database> {
     let writer = pool(1).min_connections(1).connect_with(options).await?;
     migrate(&writer).await?;
     let writer = Pool::Sqlite(writer);
-    Ok(Database { reader: writer.clone(), writer, searcher: None })
+    Ok(Database { reader: writer.clone(), writer, searcher: None, node: None })
 }
 
 /// Ends statements that run past this time on this connection.

@@ -264,8 +264,8 @@ async fn nobody_sees_a_fork_before_it_is_whole_and_one_that_is_cut_off_is_remove
     let copied: MessageId =
         query_scalar("SELECT MAX(id) FROM messages").fetch_one(store.database.reader()).await.unwrap();
     assert!(matches!(store.message(user, copied).await, Err(Error::NotFound { .. })));
-    assert_eq!(store.remove_unfinished_forks().await.unwrap(), 1);
-    assert_eq!(store.remove_unfinished_forks().await.unwrap(), 0);
+    assert_eq!(store.remove_unfinished_forks(None).await.unwrap(), 1);
+    assert_eq!(store.remove_unfinished_forks(None).await.unwrap(), 0);
     let left: i64 = query_scalar("SELECT (SELECT COUNT(*) FROM copied_rows) + (SELECT COUNT(*) FROM turns) + (SELECT COUNT(*) FROM messages)")
         .fetch_one(store.database.reader())
         .await

@@ -2,6 +2,8 @@
 
 use sqlx::{AssertSqlSafe, PgPool, Postgres, SqlSafeStr, SqlStr, Transaction};
 
+use crate::error::is_fenced;
+use crate::membership::Membership;
 use crate::patience;
 use crate::tokens::TokenHash;
 use crate::{ChatId, ItemId, MessageId, RunnerId, TurnId, UserId};
@@ -38,13 +40,30 @@ pub(crate) enum Scope<'a> {
 pub(crate) struct Locked<'e> {
     pub(crate) pool: &'e PgPool,
     pub(crate) scope: Scope<'e>,
+    /// The node that makes the change, unless the server is the only one.
+    pub(crate) node: Option<&'e Membership>,
 }
 
 impl Locked<'_> {
-    /// Begins a change when no other of its scope is in progress. The lock ends with the change.
+    /// Begins a change when no other of its scope is in progress. The lock ends with the change. A node that is not the user's home yet becomes it, or
+    /// fails as fenced.
     pub(crate) async fn begin(self) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+        let mut has_claimed = false;
         loop {
-            let begun = self.pool.begin_with(begin(self.scope)).await;
+            let statement = match self.node {
+                Some(node) => begin_at_node(self.scope, node),
+                None => begin(self.scope),
+            };
+            let begun = self.pool.begin_with(statement).await;
+            if let (Some(node), Err(error)) = (self.node, &begun)
+                && is_fenced(error)
+            {
+                if !has_claimed && node.claim_for(error).await {
+                    has_claimed = true;
+                    continue;
+                }
+                return begun;
+            }
             if patience::is_over(begun.as_ref().err()).await {
                 return begun;
             }
@@ -57,17 +76,58 @@ impl Locked<'_> {
 /// Every statement after it sees the previous holder's commits: at the level READ COMMITTED each reads the rows as they are
 /// when it begins.
 fn begin(scope: Scope<'_>) -> SqlStr {
+    match lock_of(scope) {
+        Lock::None => "BEGIN".into_sql_str(),
+        Lock::Of(lock) => AssertSqlSafe(format!("BEGIN; SELECT {lock}")).into_sql_str(),
+        Lock::OfOwner(owner) => {
+            AssertSqlSafe(format!("BEGIN; SELECT pg_advisory_xact_lock(o.user_id) FROM {owner}"))
+                .into_sql_str()
+        }
+    }
+}
+
+/// The same for a node, which must be the user's home, or alive for what belongs to no user.
+///
+/// `BEGIN` comes last: a statement before it joins the transaction that it begins, and if that statement fails, there is none that
+/// would have to be ended (PostgreSQL's documentation, 55.2.2.1).
+fn begin_at_node(scope: Scope<'_>, node: &Membership) -> SqlStr {
+    // The id of a node is hexadecimal digits.
+    let id = node.id();
+    let text = match lock_of(scope) {
+        Lock::None => format!("SELECT check_node('{id}'); BEGIN"),
+        Lock::Of(lock) => format!("SELECT {lock}; SELECT check_node('{id}'); BEGIN"),
+        Lock::OfOwner(owner) => {
+            let fence = match scope {
+                Scope::User(user) => node.fence(user).unwrap_or_default().to_string(),
+                _ => "NULL".to_owned(),
+            };
+            format!("SELECT lock_home(o.user_id, '{id}', {fence}) FROM {owner}; BEGIN")
+        }
+    };
+    AssertSqlSafe(text).into_sql_str()
+}
+
+/// The lock of a scope, as a piece of a statement.
+enum Lock {
+    /// No lock.
+    None,
+    /// This call of a function.
+    Of(String),
+    /// The lock of the user whose id is `o.user_id` in these tables.
+    OfOwner(String),
+}
+
+fn lock_of(scope: Scope<'_>) -> Lock {
     // Ids of 128 bits and hashes are hexadecimal digits, the other ids are numbers: no user-supplied text is in the
     // statement.
-    let owner = match scope {
-        Scope::Alone => return "BEGIN".into_sql_str(),
-        Scope::System => return "BEGIN; SELECT pg_advisory_xact_lock(0)".into_sql_str(),
+    Lock::OfOwner(match scope {
+        Scope::Alone => return Lock::None,
+        Scope::System => return Lock::Of("pg_advisory_xact_lock(0)".to_owned()),
         // Two numbers are another space of locks than one.
         Scope::Group(group) => {
-            return AssertSqlSafe(format!(
-                "BEGIN; SELECT pg_advisory_xact_lock({GROUP_LOCKS}, CAST({group} % 2147483647 AS INTEGER))"
-            ))
-            .into_sql_str();
+            return Lock::Of(format!(
+                "pg_advisory_xact_lock({GROUP_LOCKS}, CAST({group} % 2147483647 AS INTEGER))"
+            ));
         }
         Scope::User(user) => format!("(SELECT CAST({user} AS BIGINT) AS user_id) o"),
         Scope::Chat(chat) => format!("chats o WHERE o.id = '{chat}'"),
@@ -84,6 +144,5 @@ fn begin(scope: Scope<'_>) -> SqlStr {
             hash.as_str()
         ),
         Scope::Runner(runner) => format!("runners o WHERE o.id = {runner}"),
-    };
-    AssertSqlSafe(format!("BEGIN; SELECT pg_advisory_xact_lock(o.user_id) FROM {owner}")).into_sql_str()
+    })
 }

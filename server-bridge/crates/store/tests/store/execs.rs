@@ -204,7 +204,7 @@ async fn at_a_start_what_was_running_is_found_and_what_was_lost_may_still_be_tol
     store.start_exec(&request(ann, &done, "hash")).await.unwrap();
     store.start_exec(&request(bob, &bobs, "hash")).await.unwrap();
     assert!(end(&store, ann, &done, &outcome(ExecStatus::Exited, Some(0))).await);
-    let mut found = store.running_execs().await.unwrap();
+    let mut found = store.running_execs(None).await.unwrap();
     found.sort_by_key(|exec| exec.user);
     assert_eq!(found.iter().map(|exec| &exec.exec_id).collect::<Vec<_>>(), [&running, &bobs]);
     assert_eq!((found[0].chat.as_ref(), found[0].message), (Some(&chat.id), Some(message.id)));

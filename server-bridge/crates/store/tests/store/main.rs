@@ -11,6 +11,7 @@ mod keys;
 mod login_addresses;
 mod memory_items;
 mod message_index;
+mod nodes;
 mod postgres;
 mod runners;
 mod search;

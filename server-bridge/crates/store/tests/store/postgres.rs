@@ -1,6 +1,7 @@
 //! Behaviour specific to PostgreSQL: the same schema, one winner of each race, an outage of the server.
 
 mod copy;
+mod fences;
 mod races;
 mod statements;
 mod texts;

@@ -36,7 +36,7 @@ async fn a_sub_agent_works_where_its_parent_does_and_is_in_no_list_of_conversati
     let item = store.stored_context(ann, &child.chat, turn).await.unwrap().items[0].id;
     store.amend_item(item, "2").await.unwrap();
     assert_eq!(store.turn_items(ann, &child.chat, turn).await.unwrap(), ["2"]);
-    let open = store.open_turns().await.unwrap();
+    let open = store.open_turns(None).await.unwrap();
     assert!(open.len() == 1 && open[0].is_sub_agents);
     let second = agent(&store, ann, &child.chat, None).await;
     let found = store.sub_agents(ann, &parent).await.unwrap();

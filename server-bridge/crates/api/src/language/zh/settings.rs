@@ -170,6 +170,22 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server's database is unavailable; try again in a moment", "服务器的数据库不可用；请稍后重试"),
     (
+        "another node of this server works for this user now; send the request again",
+        "此用户现由本服务器的另一个节点负责；请重新发送请求",
+    ),
+    (
+        "the server is about to stop; send requests to another node, or try again in a moment",
+        "服务器即将停止；请将请求发送到其他节点，或稍后重试",
+    ),
+    (
+        "the server is still taking over unfinished work; try again in a moment",
+        "服务器仍在接管未完成的工作；请稍后重试",
+    ),
+    (
+        "the node is still at work; stop it first, or wait 10 s after it died",
+        "该节点仍在运行；请先停止它，或在其意外终止后等待 10 秒",
+    ),
+    (
         "to change your own password, give your current one too: POST /api/v1/password",
         "更改自己的密码时，还需给出当前密码：POST /api/v1/password",
     ),

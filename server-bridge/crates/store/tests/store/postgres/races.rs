@@ -21,7 +21,7 @@ async fn two_stores() -> ([Store; 2], UserId) {
 }
 
 /// The results of two calls that begin at once.
-async fn both<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+pub(super) async fn both<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     stores: &[Store; 2],
     run: impl Fn(Store) -> F,
 ) -> [T; 2] {

@@ -1,0 +1,28 @@
+//! The nodes that share the server's database, for administrators.
+
+use store::{Node, User};
+
+use crate::users::check_admin;
+use crate::{Accounts, Result};
+
+impl Accounts {
+    /// All nodes, by URL; none for a server that works alone.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotAdmin`]; [`crate::Error::Internal`].
+    pub async fn nodes(&self, by: &User) -> Result<Vec<Node>> {
+        check_admin(by)?;
+        Ok(self.store.nodes().await?)
+    }
+
+    /// Removes a dead node from the list.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotAdmin`]; [`crate::Error::NotFound`]; [`crate::Error::Invalid`] for a live node.
+    pub async fn forget_node(&self, by: &User, url: &str) -> Result<()> {
+        check_admin(by)?;
+        let forgotten = self.store.forget_node(url).await;
+        self.note_of_admin(by, "node.forget", url, forgotten.is_ok()).await;
+        Ok(forgotten?)
+    }
+}

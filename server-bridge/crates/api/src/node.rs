@@ -1,0 +1,33 @@
+//! Nodes: servers that share one database.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::NodeState;
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NodeView {
+    /// How the other nodes reach it.
+    pub url: String,
+    /// The version of its program.
+    #[serde(default)]
+    #[schema(required)]
+    pub version: String,
+    /// Its state.
+    #[serde(default)]
+    #[schema(required)]
+    pub state: NodeState,
+    /// The number of users that it works for.
+    #[serde(default)]
+    #[schema(required)]
+    pub homes: i64,
+    /// The time at which its process joined, in Unix milliseconds.
+    #[serde(default)]
+    #[schema(required)]
+    pub started_at: i64,
+    /// The end of its lease, in Unix milliseconds by the database's clock.
+    #[serde(default)]
+    #[schema(required)]
+    pub lease_until: i64,
+}

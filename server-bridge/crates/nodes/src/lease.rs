@@ -1,0 +1,89 @@
+//! A node's standing, from the answers to its renewals. Never from its own clock: while the database is away, nobody can take over.
+//!
+//! ```text
+//!           no answer             no answer: nothing new
+//!    held ───────────► away ──┐
+//!     ▲ ▲                │◄───┘
+//!     │ └── renewed ─────┤
+//!     │                  │ refused
+//!     │     refused      ▼
+//!     ├───────────────► gone ── joined ──► held
+//!     └─ renewed: nothing new
+//! ```
+
+/// The answer to a renewal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The lease begins again.
+    Renewed,
+    /// The node counts as gone.
+    Refused,
+    /// The database did not answer.
+    None,
+}
+
+/// What a node knows of its lease.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// The database renewed it.
+    #[default]
+    Held,
+    /// The database does not answer. Sockets stay, changes fail or wait.
+    Away,
+    /// Another node took over: changes fail until this one joins again.
+    Gone,
+}
+
+/// A change of the standing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The database does not answer any more.
+    Away,
+    /// It answers again, and nobody took over.
+    Back,
+    /// The node counts as gone: it must join again.
+    Gone,
+}
+
+impl Standing {
+    /// Takes an answer in.
+    pub fn after(&mut self, answer: Answer) -> Option<News> {
+        let (next, news) = match (*self, answer) {
+            (Self::Held, Answer::Renewed) => (Self::Held, None),
+            (Self::Away | Self::Gone, Answer::Renewed) => (Self::Held, Some(News::Back)),
+            (Self::Held, Answer::None) => (Self::Away, Some(News::Away)),
+            (Self::Away, Answer::None) => (Self::Away, None),
+            // It stays so: joining is what is missing.
+            (Self::Gone, Answer::None) => (Self::Gone, None),
+            (_, Answer::Refused) => (Self::Gone, Some(News::Gone)),
+        };
+        *self = next;
+        news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_is_said_once_and_ends_by_itself() {
+        let mut standing = Standing::default();
+        let answers = [Answer::Renewed, Answer::None, Answer::None, Answer::Renewed, Answer::Renewed];
+        let news: Vec<_> = answers.into_iter().filter_map(|answer| standing.after(answer)).collect();
+        assert_eq!(news, [News::Away, News::Back]);
+        assert_eq!(standing, Standing::Held);
+    }
+
+    #[test]
+    fn only_the_databases_word_makes_a_node_gone_and_it_tries_to_join_until_it_has() {
+        let mut standing = Standing::default();
+        for _ in 0..1000 {
+            assert_ne!(standing.after(Answer::None), Some(News::Gone));
+        }
+        assert_eq!(standing.after(Answer::Refused), Some(News::Gone));
+        assert_eq!(standing.after(Answer::None), None, "the database went away before it joined");
+        assert_eq!(standing.after(Answer::Refused), Some(News::Gone));
+        assert_eq!(standing.after(Answer::Renewed), Some(News::Back));
+    }
+}

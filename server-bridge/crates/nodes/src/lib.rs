@@ -1,0 +1,25 @@
+//! Nodes: servers that share one PostgreSQL database. Each user has one home, the node that works for them.
+//!
+//! The database decides who is alive and whose home a user has (`store`, modules `nodes` and `homes`); this crate is one server's part:
+//! it renews the lease, claims homes when they are needed, and takes over what dead nodes left.
+//!
+//! ```text
+//!  a change for a user ──► refused: no home here ──► claim ──► settle what the last home left ──► the change, again
+//!  each 2 s ──► sweep: users with unfinished work whose node is dead ──► settle
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`lease`] | what the answers to renewals mean; no I/O |
+//! | [`service`] | the tasks: renewing, claiming, sweeping, draining, leaving |
+//! | [`limits`] | every limit and time |
+//!
+//! Nodes do not forward requests to each other yet, so a second live node is refused: see [`service`]'s one constant.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod lease;
+pub mod limits;
+pub mod service;
+
+pub use service::{Nodes, Settle};

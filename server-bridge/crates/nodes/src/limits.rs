@@ -1,0 +1,14 @@
+//! Every limit and time of a node.
+
+use std::time::Duration;
+
+pub use store::limits::{NODE_LEASE, NODE_RENEWAL};
+
+/// How long a node that starts waits for the lease of another one to end: of the killed one that it replaces, say.
+pub const JOIN_PATIENCE: Duration = Duration::from_secs(13);
+/// The pause between its attempts.
+pub const JOIN_PAUSE: Duration = Duration::from_millis(250);
+/// How often a node looks for users to take over.
+pub const SWEEP_INTERVAL: Duration = Duration::from_secs(2);
+/// The most users that one sweep takes over before others get a turn.
+pub const SWEEP_BATCH: i64 = 20;

@@ -1,0 +1,242 @@
+//! The tasks of a node.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use futures_util::future::BoxFuture;
+use store::{Claim, Error, Membership, NewNode, NodeId, Renewal, Store, UserId};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::lease::{Answer, News, Standing};
+use crate::limits::{JOIN_PATIENCE, JOIN_PAUSE, NODE_LEASE, NODE_RENEWAL, SWEEP_BATCH, SWEEP_INTERVAL};
+
+const NODES_FORWARD_REQUESTS_TO_EACH_OTHER: bool = false;
+
+/// Settles what a user's last home left. An error is for the log.
+pub type Settle = Box<dyn Fn(UserId) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// This server as a node. Cheap to clone; every clone is the same node.
+#[derive(Clone)]
+pub struct Nodes(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    member: Arc<Membership>,
+    new: NewNode,
+    settle: OnceLock<Settle>,
+    /// One claim of a user at a time.
+    claims: Mutex<HashMap<UserId, Arc<tokio::sync::Mutex<()>>>>,
+    is_draining: AtomicBool,
+    has_swept: AtomicBool,
+}
+
+impl Nodes {
+    /// Joins the other nodes; waits some seconds for a dead one's lease to end. The store's changes are those of this node from then on.
+    ///
+    /// # Errors
+    /// [`Error::NodeUrlInUse`] and [`Error::InUse`] while another node is live, [`Error::Invalid`], [`Error::Database`].
+    pub async fn join(store: Store, url: &str, version: &str) -> Result<(Self, Store), Error> {
+        let new = NewNode {
+            id: NodeId::random(),
+            url: url.to_owned(),
+            version: version.to_owned(),
+            lease: NODE_LEASE,
+            is_alone: !NODES_FORWARD_REQUESTS_TO_EACH_OTHER,
+        };
+        let deadline = Instant::now() + JOIN_PATIENCE;
+        let mut has_said = false;
+        loop {
+            match store.join_node(&new).await {
+                Ok(()) => break,
+                Err(error @ (Error::NodeUrlInUse { .. } | Error::InUse { .. }))
+                    if Instant::now() < deadline =>
+                {
+                    if !std::mem::replace(&mut has_said, true) {
+                        let patience_s = JOIN_PATIENCE.as_secs();
+                        tracing::info!("{error}; waiting {patience_s} s for the end of its lease");
+                    }
+                    sleep(JOIN_PAUSE).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let member = Arc::new(Membership::new(new.id.clone()));
+        let store = store.of_node(Arc::clone(&member));
+        let inner = Arc::new(Inner {
+            store: store.clone(),
+            member,
+            new,
+            settle: OnceLock::new(),
+            claims: Mutex::default(),
+            is_draining: AtomicBool::new(false),
+            has_swept: AtomicBool::new(false),
+        });
+        let node = Arc::downgrade(&inner);
+        inner.member.set_claimer(Box::new(move |user, refused| {
+            let node = node.upgrade();
+            Box::pin(async move {
+                match node {
+                    Some(node) => node.claim(user, refused).await,
+                    None => false,
+                }
+            })
+        }));
+        Ok((Self(inner), store))
+    }
+
+    /// Sets what settles a user's unfinished work; only the first call counts.
+    pub fn set_settle(&self, settle: Settle) {
+        let _was_set = self.0.settle.set(settle);
+    }
+
+    /// True once the users with unfinished work, as the node found them at its start, are taken over.
+    pub fn has_swept(&self) -> bool {
+        self.0.has_swept.load(Ordering::Acquire)
+    }
+
+    /// The number of users that this node works for.
+    pub fn homes(&self) -> usize {
+        self.0.member.homes()
+    }
+
+    /// Renews the lease and takes over users of dead nodes until `stop`.
+    ///
+    /// # Errors
+    /// [`Error::NodeUrlInUse`] and [`Error::InUse`] if another node took this one's place: it must stop.
+    pub async fn run(&self, stop: &CancellationToken) -> Result<(), Error> {
+        tokio::select! {
+            lost = self.0.keep_lease() => Err(lost),
+            () = self.0.keep_sweeping() => Ok(()),
+            () = stop.cancelled() => Ok(()),
+        }
+    }
+
+    /// Claims no more homes, and says so to the others.
+    pub async fn drain(&self) {
+        self.0.is_draining.store(true, Ordering::Release);
+        if let Err(error) = self.0.store.drain_node(&self.0.new.id).await {
+            tracing::warn!(%error, "cannot record that this node drains");
+        }
+    }
+
+    /// Gives up all homes and the lease, so that others need not wait for its end.
+    pub async fn leave(&self) {
+        if let Err(error) = self.0.store.leave_node(&self.0.new.id).await {
+            tracing::warn!(%error, "cannot record that this node stops; others wait for the end of its lease");
+        }
+    }
+}
+
+impl Inner {
+    /// Returns when another node has this one's place.
+    async fn keep_lease(&self) -> Error {
+        let mut standing = Standing::default();
+        let mut due = interval(NODE_RENEWAL);
+        due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            due.tick().await;
+            let renewed = timeout(NODE_LEASE, self.store.renew_node(&self.new.id, NODE_LEASE)).await;
+            let (answer, error) = match renewed {
+                Ok(Ok(Renewal::Kept)) => (Answer::Renewed, None),
+                Ok(Ok(Renewal::Gone)) => (Answer::Refused, None),
+                Ok(Err(error)) => (Answer::None, Some(error)),
+                Err(_) => (Answer::None, None),
+            };
+            match standing.after(answer) {
+                None => {}
+                Some(News::Away) => {
+                    let why = error.map_or_else(|| "no answer".to_owned(), |error| error.to_string());
+                    tracing::warn!("cannot renew this node's lease: {why}; trying again");
+                }
+                Some(News::Back) => tracing::info!("this node's lease is renewed again"),
+                Some(News::Gone) => match self.store.join_node(&self.new).await {
+                    Ok(()) => tracing::warn!("this node counted as gone and joined again"),
+                    Err(error @ (Error::NodeUrlInUse { .. } | Error::InUse { .. })) => return error,
+                    Err(error) => tracing::warn!(%error, "cannot join again; trying again"),
+                },
+            }
+        }
+    }
+
+    async fn keep_sweeping(&self) {
+        let mut due = interval(SWEEP_INTERVAL);
+        due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            due.tick().await;
+            if self.is_draining.load(Ordering::Acquire) {
+                continue;
+            }
+            match self.sweep().await {
+                Ok(()) => self.has_swept.store(true, Ordering::Release),
+                Err(error) if error.is_passing() => {}
+                Err(error) => tracing::error!(%error, "cannot take over the users of dead nodes"),
+            }
+        }
+    }
+
+    /// Takes over all that can be taken over now, in batches.
+    async fn sweep(&self) -> Result<(), Error> {
+        loop {
+            let claimed = self.store.sweep_homes(&self.new.id, SWEEP_BATCH).await?;
+            if claimed.is_empty() {
+                return Ok(());
+            }
+            tracing::info!(users = claimed.len(), "took over users with unfinished work");
+            for (user, fence) in claimed {
+                let turn = self.turn_of(user);
+                let _one_at_a_time = turn.lock().await;
+                // A request may have come first.
+                if self.member.fence(user) != Some(fence) {
+                    self.settle(user, fence).await;
+                }
+            }
+        }
+    }
+
+    /// Makes this node a user's home after a change was refused with this fence; true if it is now.
+    async fn claim(&self, user: UserId, refused: i64) -> bool {
+        let turn = self.turn_of(user);
+        let _one_at_a_time = turn.lock().await;
+        match self.member.fence(user) {
+            Some(fence) if fence != refused => return true,
+            Some(_) => self.member.lost(user),
+            None => {}
+        }
+        if self.is_draining.load(Ordering::Acquire) {
+            return false;
+        }
+        match self.store.claim_home(user, &self.new.id).await {
+            Ok(Claim::Home(fence)) => {
+                self.settle(user, fence).await;
+                true
+            }
+            Ok(Claim::Elsewhere(_)) | Err(Error::NotFound { .. } | Error::Fenced) => false,
+            Err(error) => {
+                tracing::warn!(%error, %user, "cannot claim a user's home");
+                false
+            }
+        }
+    }
+
+    /// Settles what the last home left; only then other changes of this node are made for the user.
+    async fn settle(&self, user: UserId, fence: i64) {
+        if let Some(settle) = self.settle.get() {
+            let settled = Membership::while_claiming(user, fence, store::patiently(settle(user))).await;
+            if let Err(error) = settled {
+                tracing::error!(error, %user, "some of what an earlier node left could not be continued");
+            }
+        }
+        self.member.settled(user, fence);
+    }
+
+    fn turn_of(&self, user: UserId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.retain(|_, turn| Arc::strong_count(turn) > 1);
+        Arc::clone(claims.entry(user).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests;

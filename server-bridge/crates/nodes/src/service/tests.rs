@@ -1,0 +1,118 @@
+//! Nodes on a paused clock in a file, and on PostgreSQL.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use store::{Clock, MessageRole, Name, PostgresUrl};
+
+use super::*;
+
+/// The step of the paused clock, and the real time that it takes: enough for a statement.
+const STEP: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(5));
+
+/// A store whose clock is the runtime's, which goes on ten times as fast as the real one until the other value is dropped. By itself a
+/// paused clock would jump to the end of a pool's patience whenever only SQLite's thread is at work.
+async fn store_on_the_clock() -> (Store, mpsc::Sender<()>) {
+    let (held, holds) = mpsc::channel();
+    // A clock does not jump while there is a blocking task.
+    tokio::task::spawn_blocking(move || holds.recv().unwrap_or_default());
+    tokio::spawn(async {
+        loop {
+            tokio::task::spawn_blocking(|| std::thread::sleep(STEP.1)).await.unwrap();
+            tokio::time::advance(STEP.0).await;
+        }
+    });
+    let begun = Instant::now();
+    let now = move || i64::try_from(begun.elapsed().as_millis()).unwrap();
+    (Store::open_in_memory().await.unwrap().with_clock(Clock::from_fn(now)), held)
+}
+
+async fn join(store: &Store, url: &str) -> Result<(Nodes, Store), Error> {
+    Nodes::join(store.clone(), url, "0.1.0").await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_starts_waits_for_the_lease_of_a_killed_one() {
+    let (store, _clock) = store_on_the_clock().await;
+    let killed = join(&store, "http://a:1").await.unwrap();
+    let begun = Instant::now();
+    let (next, _) = join(&store, "http://a:1").await.unwrap();
+    assert!((NODE_LEASE..JOIN_PATIENCE).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    // The killed one was only frozen: it is told to stop.
+    let lost = killed.0.run(&CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(lost, Error::NodeUrlInUse { .. }), "{lost}");
+    next.leave().await;
+    let begun = Instant::now();
+    join(&store, "http://b:1").await.unwrap();
+    assert!(begun.elapsed() < NODE_RENEWAL, "one that stopped in order is not waited for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_node_is_refused_while_the_first_one_renews() {
+    let (store, _clock) = store_on_the_clock().await;
+    let (first, _) = join(&store, "http://a:1").await.unwrap();
+    let stop = CancellationToken::new();
+    let (first, stopping) = (first.clone(), stop.clone());
+    // A file has nothing to sweep.
+    let running = tokio::spawn(async move {
+        tokio::select! {
+            lost = first.0.keep_lease() => panic!("{lost}"),
+            () = stopping.cancelled() => {}
+        }
+    });
+    let begun = Instant::now();
+    let refused = join(&store, "http://b:1").await.err().unwrap();
+    assert!(begun.elapsed() >= JOIN_PATIENCE);
+    let text = "another server uses the database (node http://a:1); stop it, or name another database";
+    assert_eq!(refused.to_string(), text);
+    assert!(matches!(join(&store, "http://a:1").await, Err(Error::NodeUrlInUse { .. })));
+    stop.cancel();
+    running.await.unwrap();
+}
+
+/// A node on PostgreSQL, with a user.
+async fn on_postgres() -> (Nodes, Store, UserId) {
+    let url = PostgresUrl::parse(&testkit::postgres::database()).unwrap();
+    let (node, store) = join(&Store::at_as_node(&url).await.unwrap(), "http://a:1").await.unwrap();
+    let ann = store.add_user(&Name::parse("ann").unwrap(), "correct horse", false).await.unwrap();
+    (node, store, ann.id)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_home_is_claimed_by_the_first_change_and_settled_once_before_any_other() {
+    let (node, store, ann) = on_postgres().await;
+    let settled = Arc::new(AtomicUsize::new(0));
+    let (count, of_settle) = (Arc::clone(&settled), store.clone());
+    node.set_settle(Box::new(move |user| {
+        let (count, store) = (Arc::clone(&count), of_settle.clone());
+        Box::pin(async move {
+            // The others wait, and this one's changes do not.
+            sleep(NODE_RENEWAL / 10).await;
+            store.create_chat(user).await.map_err(|error| error.to_string())?;
+            count.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        })
+    }));
+    assert_eq!(node.homes(), 0);
+    let writers: Vec<_> = (0..8)
+        .map(|_| {
+            let (store, settled) = (store.clone(), Arc::clone(&settled));
+            tokio::spawn(async move {
+                let chat = store.create_chat(ann).await.unwrap();
+                assert_eq!(settled.load(Ordering::SeqCst), 1);
+                store.append_message(ann, &chat.id, MessageRole::User, "hello", None).await.unwrap();
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    assert_eq!((node.homes(), settled.load(Ordering::SeqCst)), (1, 1));
+    node.drain().await;
+    let bob = store.add_user(&Name::parse("bob").unwrap(), "correct horse", false).await.unwrap().id;
+    assert!(matches!(store.create_chat(bob).await, Err(Error::Fenced)), "no more homes");
+    store.create_chat(ann).await.unwrap();
+    node.leave().await;
+    assert!(matches!(store.create_chat(ann).await, Err(Error::Fenced)));
+}

@@ -1,0 +1,178 @@
+//! Homes: the one node that works for a user, under a fence that grows with each change of the node.
+//!
+//! A claim takes the lock of the user's changes, like each change of a node, so it either waits for a change of the earlier home or
+//! is seen by it. Only the database's clock decides when a node is dead.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result};
+use crate::membership::NodeId;
+use crate::sql::{Scope, query, query_as};
+use crate::{Store, UserId};
+
+/// The result of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// This node is the user's home, under this fence.
+    Home(i64),
+    /// A live node is, at this URL.
+    Elsewhere(String),
+}
+
+/// The home of a user, with what is known of its node.
+#[derive(FromRow)]
+struct Home {
+    node_id: Option<String>,
+    fence: i64,
+    /// Of a live node only.
+    live_url: Option<String>,
+}
+
+/// The users with unfinished or due work; the argument is the time now.
+macro_rules! work {
+    ($now:literal) => {
+        concat!(
+            "SELECT c.user_id FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running')
+             UNION SELECT e.user_id FROM execs e WHERE e.status = 'running'
+             UNION SELECT f.user_id FROM chats f WHERE f.is_copying
+             UNION SELECT d.user_id FROM jobs d WHERE d.next_ms <= ",
+            $now,
+            " UNION SELECT d.user_id FROM job_runs r JOIN jobs d ON d.id = r.job_id WHERE r.state = 'due'"
+        )
+    };
+}
+
+impl Store {
+    /// Makes a node the home of a user who has none, or whose node is dead.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a user who is gone, [`Error::Fenced`] if the node itself counts as gone, [`Error::Database`].
+    pub async fn claim_home(&self, user: UserId, node: &NodeId) -> Result<Claim> {
+        let mut transaction = self.database.unfenced().write(Scope::User(user)).await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        let is_up: Option<(i64,)> =
+            query_as("SELECT started_at_ms FROM nodes WHERE id = $1 AND state <> 'gone'")
+                .bind(node.as_str())
+                .fetch_optional(&mut transaction)
+                .await?;
+        if is_up.is_none() {
+            return Err(Error::Fenced);
+        }
+        let home: Option<Home> = query_as(
+            "SELECT h.node_id, h.fence, n.url AS live_url FROM homes h
+             LEFT JOIN nodes n ON n.id = h.node_id AND n.state <> 'gone' AND n.lease_until_ms > $1 WHERE h.user_id = $2",
+        )
+        .bind(now_ms)
+        .bind(user)
+        .fetch_optional(&mut transaction)
+        .await?;
+        let fence = match home {
+            Some(Home { node_id: Some(id), fence, .. }) if id == node.as_str() => {
+                return Ok(Claim::Home(fence));
+            }
+            Some(Home { live_url: Some(url), .. }) => return Ok(Claim::Elsewhere(url)),
+            Some(Home { node_id, fence, .. }) => {
+                // The dead node learns from this that it has to join again.
+                query("UPDATE nodes SET state = 'gone' WHERE id = $1")
+                    .bind(node_id)
+                    .execute(&mut transaction)
+                    .await?;
+                fence + 1
+            }
+            None => 1,
+        };
+        let claimed = query(
+            "INSERT INTO homes (user_id, node_id, fence, claimed_at_ms) SELECT id, $1, $2, $3 FROM users WHERE id = $4
+             ON CONFLICT (user_id) DO UPDATE SET node_id = excluded.node_id, fence = excluded.fence,
+               claimed_at_ms = excluded.claimed_at_ms",
+        )
+        .bind(node.as_str())
+        .bind(fence)
+        .bind(now_ms)
+        .bind(user)
+        .execute(&mut transaction)
+        .await?;
+        if claimed.rows_affected() == 0 {
+            return Err(Error::not_found("user", user));
+        }
+        transaction.commit().await?;
+        Ok(Claim::Home(fence))
+    }
+
+    /// Ends a node's time as the home of a user; true if it was.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn release_home(&self, user: UserId, node: &NodeId) -> Result<bool> {
+        let released = query("UPDATE homes SET node_id = NULL WHERE user_id = $1 AND node_id = $2")
+            .bind(user)
+            .bind(node.as_str())
+            .execute(self.database.unfenced().writer(Scope::User(user)))
+            .await?;
+        Ok(released.rows_affected() == 1)
+    }
+
+    /// Moves a user from one node to another one that is live and does not drain; returns the new fence, or `None` if `from` is not the
+    /// user's home or `to` takes none.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn move_home(&self, user: UserId, from: &NodeId, to: &NodeId) -> Result<Option<i64>> {
+        let mut transaction = self.database.unfenced().write(Scope::User(user)).await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        let moved: Option<(i64,)> = query_as(
+            "UPDATE homes SET node_id = $1, fence = fence + 1, claimed_at_ms = $2 WHERE user_id = $3 AND node_id = $4
+               AND EXISTS (SELECT 1 FROM nodes n WHERE n.id = $1 AND n.state = 'up' AND n.lease_until_ms > $2)
+             RETURNING fence",
+        )
+        .bind(to.as_str())
+        .bind(now_ms)
+        .bind(user)
+        .bind(from.as_str())
+        .fetch_optional(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(moved.map(|(fence,)| fence))
+    }
+
+    /// Claims, for a node, some of the users with unfinished or due work whose node is dead, or who have none; returns them with
+    /// their fences. Users that another node is claiming are left out. Only on PostgreSQL.
+    ///
+    /// # Errors
+    /// [`Error::Fenced`] if the node itself counts as gone, [`Error::Database`].
+    pub async fn sweep_homes(&self, node: &NodeId, limit: i64) -> Result<Vec<(UserId, i64)>> {
+        let mut transaction = self.database.unfenced().write(Scope::Alone).await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        // Users who never had a home get a free one.
+        query(concat!(
+            "WITH work AS (",
+            work!("$1"),
+            ") INSERT INTO homes (user_id, node_id, fence, claimed_at_ms)
+             SELECT w.user_id, NULL, 0, $1 FROM work w WHERE NOT EXISTS (SELECT 1 FROM homes h WHERE h.user_id = w.user_id)
+             ON CONFLICT (user_id) DO NOTHING"
+        ))
+        .bind(now_ms)
+        .execute(&mut transaction)
+        .await?;
+        let claimed: Vec<(UserId, i64)> = query_as(concat!(
+            "WITH work AS (",
+            work!("$1"),
+            "), free AS MATERIALIZED (
+               SELECT h.user_id, h.node_id FROM homes h JOIN work w ON w.user_id = h.user_id
+               WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = h.node_id AND n.state <> 'gone' AND n.lease_until_ms > $1)
+               ORDER BY h.user_id LIMIT $2 FOR UPDATE OF h SKIP LOCKED),
+             dead AS (UPDATE nodes SET state = 'gone' WHERE state <> 'gone' AND id IN (SELECT node_id FROM free))
+             UPDATE homes SET node_id = $3, fence = homes.fence + 1, claimed_at_ms = $1 FROM free
+             WHERE homes.user_id = free.user_id AND pg_try_advisory_xact_lock(free.user_id)
+               AND EXISTS (SELECT 1 FROM nodes me WHERE me.id = $3 AND me.state = 'up')
+             RETURNING homes.user_id, homes.fence"
+        ))
+        .bind(now_ms)
+        .bind(limit)
+        .bind(node.as_str())
+        .fetch_all(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(claimed)
+    }
+}

@@ -1,0 +1,218 @@
+//! Nodes: the servers that share this database, each with a lease by the database's clock.
+//!
+//! ```text
+//!           join             set_draining             leave
+//!   (none) ─────► up ──────────────────────► draining ─────► gone ──► (removed: forget, or another node with its URL joins)
+//!                  └── a lease that is over, and another node claimed a home ──► gone ── join ──► up
+//! ```
+
+use std::time::Duration;
+
+use sqlx::FromRow;
+
+use crate::Store;
+use crate::database::newest_step;
+use crate::error::{Error, Result, check_length};
+use crate::limits::{NODE_URL_MAX_BYTES, SCHEMA_OLDEST};
+use crate::membership::NodeId;
+use crate::sql::{Scope, Transaction, query, query_as};
+
+/// A node that joins.
+#[derive(Clone, Debug)]
+pub struct NewNode {
+    /// Its id.
+    pub id: NodeId,
+    /// How other nodes reach it: `http(s)://HOST[:PORT]`.
+    pub url: String,
+    /// The version of its program.
+    pub version: String,
+    /// How long it may go without renewing.
+    pub lease: Duration,
+    /// True if it must not work beside another live node.
+    pub is_alone: bool,
+}
+
+/// The state of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum NodeState {
+    /// It works for users.
+    Up,
+    /// It finishes what it has begun.
+    Draining,
+    /// It stopped, or another node took over after its lease.
+    Gone,
+}
+
+/// A node, for administrators.
+#[derive(Clone, Debug, FromRow)]
+pub struct Node {
+    /// Its id.
+    pub id: String,
+    /// How other nodes reach it.
+    pub url: String,
+    /// The version of its program.
+    pub version: String,
+    /// The newest step to the schema that its program carries.
+    pub schema_newest: i64,
+    /// When its process joined, in Unix milliseconds by the database's clock.
+    pub started_at_ms: i64,
+    /// The end of its lease, in Unix milliseconds by the database's clock.
+    pub lease_until_ms: i64,
+    /// Its state.
+    pub state: NodeState,
+    /// The number of users that it works for.
+    pub homes: i64,
+    /// True if its lease is not over and it is not gone.
+    pub is_live: bool,
+}
+
+/// The result of renewing a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// The lease begins again.
+    Kept,
+    /// The node counts as gone: its changes fail until it joins again.
+    Gone,
+}
+
+impl Store {
+    /// Adds a node, or adds it again after it counted as gone. A dead node with the same URL is replaced.
+    ///
+    /// # Errors
+    /// [`Error::NodeUrlInUse`] while a live node has the URL, [`Error::InUse`] for a node that must work alone while another one is live,
+    /// [`Error::Invalid`] for a URL beyond 512 bytes, [`Error::Database`].
+    pub async fn join_node(&self, node: &NewNode) -> Result<()> {
+        check_length("node's URL", &node.url, NODE_URL_MAX_BYTES)?;
+        let mut transaction = self.database.unfenced().write(Scope::System).await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        let live: Vec<(String,)> = query_as(
+            "SELECT url FROM nodes WHERE id <> $1 AND state <> 'gone' AND lease_until_ms > $2 ORDER BY url",
+        )
+        .bind(node.id.as_str())
+        .bind(now_ms)
+        .fetch_all(&mut transaction)
+        .await?;
+        if live.iter().any(|(url,)| *url == node.url) {
+            return Err(Error::NodeUrlInUse { url: node.url.clone() });
+        }
+        if let (true, Some((url,))) = (node.is_alone, live.first()) {
+            return Err(Error::InUse { place: format!("(node {url})") });
+        }
+        query("DELETE FROM nodes WHERE url = $1 AND id <> $2")
+            .bind(&*node.url)
+            .bind(node.id.as_str())
+            .execute(&mut transaction)
+            .await?;
+        query(
+            "INSERT INTO nodes (id, url, version, schema_newest, schema_oldest, started_at_ms, lease_until_ms, state)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, 'up')
+             ON CONFLICT (id) DO UPDATE SET lease_until_ms = excluded.lease_until_ms, state = 'up'",
+        )
+        .bind(node.id.as_str())
+        .bind(&*node.url)
+        .bind(&*node.version)
+        .bind(newest_step())
+        .bind(SCHEMA_OLDEST)
+        .bind(now_ms)
+        .bind(now_ms + milliseconds(node.lease))
+        .execute(&mut transaction)
+        .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Begins a node's lease again, also after it was over, unless another node took over meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn renew_node(&self, node: &NodeId, lease: Duration) -> Result<Renewal> {
+        let mut transaction = self.database.unfenced().write(Scope::Alone).await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        let renewed = query("UPDATE nodes SET lease_until_ms = $1 WHERE id = $2 AND state <> 'gone'")
+            .bind(now_ms + milliseconds(lease))
+            .bind(node.as_str())
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(if renewed.rows_affected() == 1 { Renewal::Kept } else { Renewal::Gone })
+    }
+
+    /// Marks a node as draining.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn drain_node(&self, node: &NodeId) -> Result<()> {
+        query("UPDATE nodes SET state = 'draining' WHERE id = $1 AND state = 'up'")
+            .bind(node.as_str())
+            .execute(self.database.unfenced().writer(Scope::Alone))
+            .await?;
+        Ok(())
+    }
+
+    /// Marks a node as gone and releases its homes.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn leave_node(&self, node: &NodeId) -> Result<()> {
+        let mut transaction = self.database.unfenced().write(Scope::System).await?;
+        query("UPDATE nodes SET state = 'gone' WHERE id = $1")
+            .bind(node.as_str())
+            .execute(&mut transaction)
+            .await?;
+        query("UPDATE homes SET node_id = NULL WHERE node_id = $1")
+            .bind(node.as_str())
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// All nodes, by URL.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn nodes(&self) -> Result<Vec<Node>> {
+        let mut transaction = self.database.snapshot().await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        Ok(query_as(
+            "SELECT n.id, n.url, n.version, n.schema_newest, n.started_at_ms, n.lease_until_ms, n.state,
+               (SELECT COUNT(*) FROM homes h WHERE h.node_id = n.id) AS homes,
+               n.state <> 'gone' AND n.lease_until_ms > $1 AS is_live
+             FROM nodes n ORDER BY n.url",
+        )
+        .bind(now_ms)
+        .fetch_all(&mut transaction)
+        .await?)
+    }
+
+    /// Removes a node that is not live; its users are free for other nodes.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a live node.
+    pub async fn forget_node(&self, url: &str) -> Result<()> {
+        let mut transaction = self.database.unfenced().write(Scope::System).await?;
+        if is_live(self, &mut transaction, url).await?.ok_or_else(|| Error::not_found("node", url))? {
+            let rule = "is still at work; stop it first, or wait 10 s after it died".to_owned();
+            return Err(Error::Invalid { what: "node", rule });
+        }
+        query("DELETE FROM nodes WHERE url = $1").bind(url).execute(&mut transaction).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+}
+
+async fn is_live(store: &Store, transaction: &mut Transaction, url: &str) -> Result<Option<bool>> {
+    let now_ms = store.database.now_ms(&store.clock, transaction).await?;
+    let found: Option<(bool,)> =
+        query_as("SELECT state <> 'gone' AND lease_until_ms > $1 FROM nodes WHERE url = $2")
+            .bind(now_ms)
+            .bind(url)
+            .fetch_optional(transaction)
+            .await?;
+    Ok(found.map(|(is_live,)| is_live))
+}
+
+fn milliseconds(lease: Duration) -> i64 {
+    i64::try_from(lease.as_millis()).unwrap_or(i64::MAX / 2)
+}

@@ -1,0 +1,58 @@
+//! `GET /healthz` and `GET /readyz`: the process lives; it takes work.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::extract::State;
+use axum::response::IntoResponse;
+use nodes::Nodes;
+
+use crate::web::error::ApiError;
+use crate::web::state::AppState;
+
+/// What a balancer needs to know before it sends requests here.
+#[derive(Default)]
+pub struct Readiness {
+    is_away: AtomicBool,
+    is_draining: AtomicBool,
+    /// A node listens before it has taken over what dead nodes left.
+    node: Option<Nodes>,
+}
+
+impl Readiness {
+    /// For this node, or a server that works alone.
+    pub fn new(node: Option<Nodes>) -> Self {
+        Self { node, ..Self::default() }
+    }
+
+    /// Notes that the database cannot be reached, or can be again.
+    pub fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::Release);
+    }
+
+    /// Notes that the server is about to stop.
+    pub fn set_draining(&self) {
+        self.is_draining.store(true, Ordering::Release);
+    }
+
+    /// The reason why no work should come.
+    fn obstacle(&self) -> Option<&'static str> {
+        if self.is_draining.load(Ordering::Acquire) {
+            return Some(
+                "the server is about to stop; send requests to another node, or try again in a moment",
+            );
+        }
+        if self.is_away.load(Ordering::Acquire) {
+            return Some("the server's database is unavailable; try again in a moment");
+        }
+        let is_recovering = self.node.as_ref().is_some_and(|node| !node.has_swept());
+        is_recovering.then_some("the server is still taking over unfinished work; try again in a moment")
+    }
+}
+
+/// Answers 200 while the server takes work, else 503 with the reason.
+pub async fn ready(State(state): State<AppState>) -> Result<impl IntoResponse, ApiError> {
+    match state.ready.obstacle() {
+        None => Ok("ok"),
+        Some(why) => Err(ApiError::new("unavailable", why)),
+    }
+}

@@ -94,7 +94,7 @@ async fn a_press_on_a_card_is_its_persons_message_once_and_the_card_shows_it() {
     world.messenger.presses("ann", &card, &yes);
     world.messenger.presses("ann", &card, &yes);
     world.messenger.presses("ann", &card, &no);
-    world.reads("ann", "you chose: → Deploy (Deploy *now*?)").await;
+    world.reads("ann", "you chose: → Deploy (Deploy now?)").await;
     let outcome = world.reads("ann", "→ Deploy").await;
     assert!(outcome.id == card.id && outcome.buttons.is_empty(), "{outcome:?}");
     world.rests().await;

@@ -146,13 +146,16 @@ impl Executor {
         }
         let executor = Rc::clone(self);
         match request {
-            Request::Exec(request) => self.begin(async move {
-                tokio::select! {
-                    () = exec::run(Rc::clone(&executor.execs), stream, request) => {}
-                    // Results will not be requested any more.
-                    () = executor.stopped.cancelled() => {}
-                }
-            }),
+            Request::Exec(request) => {
+                let Some(exec) = exec::accept(Rc::clone(&self.execs), stream, request) else { return };
+                self.begin(async move {
+                    tokio::select! {
+                        () = exec => {}
+                        // Results will not be requested any more.
+                        () = executor.stopped.cancelled() => {}
+                    }
+                });
+            }
             Request::Attach(request) => self.attach(stream, &request),
             Request::Signal(request) => {
                 self.answer(stream, async move { executor.execs.signal(&request).await });

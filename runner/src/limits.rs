@@ -410,11 +410,14 @@ pub const CROWD_PART: u64 = 16;
 /// limit.
 pub const COUNTED_MEMORY_PART: u64 = 2;
 
-/// It does so after this many checks without counting,
-pub const COUNTED_MEMORY_LOOKS: u32 = 10;
+/// If the runner counts processes or memory, it does so after this many checks without counting,
+pub const COUNTED_LOOKS: u32 = 10;
 
-/// unless the machine has more processes by one part in this many of their limit.
-pub const UNCOUNTED_CROWD_PART: u64 = 4;
+/// or after this many, if the machine has more processes by one part in [`FEW_PROCESSES_PART`] of their limit.
+pub const COUNTED_LOOKS_CROWD: u32 = 100;
+
+/// See [`COUNTED_LOOKS_CROWD`].
+pub const FEW_PROCESSES_PART: u64 = 4;
 
 /// A tree is only ended for all commands' memory if it takes at least one part in this many of it.
 pub const BLAMED_MEMORY_PART: u64 = 8;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Asked, Machine, Person, Reply, eventually};
 
+mod chain_files;
 mod tools;
 
 use crate::agent_tools::{asking, post};

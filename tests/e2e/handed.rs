@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::{Machine, Reply, eventually, process};
+use tests::{Asked, Machine, Reply, eventually, process};
 
 use crate::groups::{PATIENCE, Team, echo, handle};
 
@@ -64,7 +64,11 @@ fn put(root: &Path, path: &str, content: &[u8]) {
 
 /// Alice's coder on her laptop and bob's writer on his desk, whom each other may ask.
 fn team() -> Team {
-    let team = Team::new(echo);
+    team_of(echo)
+}
+
+fn team_of(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Team {
+    let team = Team::new(script);
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
     team
@@ -314,4 +318,31 @@ fn every_hand_over_arrives_as_it_was() {
         assert_eq!(tree(&there), tree(&laptop.join("ball")), "{number}");
     }
     assert!(!is_half_written(team.desk.workspace()));
+}
+
+#[test]
+fn the_outputs_of_a_step_that_was_handed_over_are_on_the_machine_of_the_agent_that_answered() {
+    let team = team_of(|asked| {
+        let is_new = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
+        match handle(asked).as_str() {
+            "coder" if is_new && asked.last_of_user().trim_end().ends_with("measure") => {
+                Reply::Call(vec![("HandOff", json!({"to": "writer", "task": "count the drops"}))])
+            }
+            _ => echo(asked),
+        }
+    });
+    let (laptop, desk) = (team.world.machine.workspace(), team.desk.workspace());
+    let steps = "1. @coder: measure [outputs out/]\n2. @coder: read it\n";
+    // A file of this name on the first agent's machine is not what the other one made.
+    put(laptop, "out/a", b"old");
+    let run = team.begin(steps);
+    let gate = failure(&team, &run, 0);
+    assert!(gate["question"].as_str().unwrap().contains("out"), "{gate}");
+    team.answer(&team.world.alice, &gate, &["stop"]);
+    team.until_run(&run, "stopped");
+    put(desk, "out/a", b"17 drops");
+    let run = team.begin(steps);
+    let done = team.until_run(&run, "done");
+    assert_eq!(done["steps"][0]["output"], "writer heard: count the drops", "{done}");
+    assert_eq!(fs::read(laptop.join(format!("handed/{run}/1/out/a"))).unwrap(), b"17 drops");
 }

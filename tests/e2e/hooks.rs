@@ -1,5 +1,7 @@
 //! Hooks: they run with the names that they ask for, on the user's machine, and their decisions are carried out.
 
+mod sessions;
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};

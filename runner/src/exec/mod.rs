@@ -55,14 +55,28 @@ use crate::stream::StreamHandle;
 pub(crate) use denied::OpenPlaces;
 pub(crate) use execs::Execs;
 pub(crate) use limits_watch::run as watch_limits;
+use outlet::Outlet;
 use registry::Start;
 pub(crate) use registry::no_such_exec;
 use start::{not_started, start};
 
-/// Runs a command, and serves the clients that attach to it until its result is removed.
-pub(crate) async fn run(execs: Rc<Execs>, stream: StreamHandle, request: Exec) {
+/// Accepts a command, and returns what runs it and serves the clients that attach to it until its result is removed; `None` if
+/// it is known already, or refused.
+///
+/// Once this returns the command can be attached to: the next request of the same link may do so.
+pub(crate) fn accept(
+    execs: Rc<Execs>,
+    stream: StreamHandle,
+    request: Exec,
+) -> Option<impl Future<Output = ()>> {
     let request = Rc::new(request);
-    let Start::New(outlet) = execs.registry.start(&request, stream) else { return };
+    match execs.registry.start(&request, stream) {
+        Start::New(outlet) => Some(run(execs, outlet, request)),
+        Start::Known => None,
+    }
+}
+
+async fn run(execs: Rc<Execs>, outlet: Rc<Outlet>, request: Rc<Exec>) {
     let error = match start(&execs, &outlet, &request).await {
         Ok(running) => match running.run().await {
             Ok(()) => return,

@@ -49,6 +49,18 @@ fn an_exec_goes_on_without_a_link_and_is_read_on_the_next_one() {
 }
 
 #[test]
+fn an_exec_is_known_to_the_request_behind_it() {
+    World::run(async |world| {
+        let request = shell("echo here; exit 5");
+        let exec_id = request.exec_id;
+        world.peer.open(request);
+        let (stream, _) = reattach(world, exec_id, 0).await;
+        let outcome = world.peer.outcome(stream).await;
+        assert_eq!((outcome.text(), outcome.status()), ("here\n", ExitStatus::Code(5)));
+    });
+}
+
+#[test]
 fn a_result_is_kept_until_it_is_acknowledged() {
     World::run(async |world| {
         let request = shell("echo kept; exit 3");

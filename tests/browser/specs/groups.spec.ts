@@ -97,9 +97,15 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await page.getByRole("button", { name: "Move step 1 down" }).click();
   await expect(page.getByLabel("Instruction of step 1")).toHaveValue("check it");
   await page.getByRole("button", { name: "Move step 2 up" }).click();
+  await page.getByLabel("Tokens").fill("5,000");
   await page.getByRole("button", { name: "Show as text" }).click();
   const text = page.getByLabel("Steps as text");
-  await expect(text).toHaveValue("1. @writer: write it [gate]\n2. @tester: check it\n");
+  const written = "1. @writer: write it [gate]\n2. @tester: check it\nbudget: 5000 tokens\n";
+  await expect(text).toHaveValue(written);
+  await page.getByLabel("Read from a file").fill("chains/absent.md");
+  await page.getByRole("button", { name: "Read", exact: true }).click();
+  await expect(page.getByRole("alert").filter({ hasText: "chains/absent.md cannot be read" })).toBeVisible();
+  await expect(text).toHaveValue(written);
   await text.fill("1. @writer: write it [gate]\n2. @tester: check it\n3. @nobody: go\n");
   await page.getByRole("button", { name: "Show as a list" }).click();
   await expect(page.getByRole("alert").filter({ hasText: "nobody" })).toBeVisible();

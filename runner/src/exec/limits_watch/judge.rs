@@ -5,7 +5,8 @@ use crate::exec::met_limit::MetLimit;
 use crate::group::Met;
 use crate::kill::{Mark, Usage};
 use crate::limits::{
-    BLAMED_MEMORY_PART, COUNTED_MEMORY_LOOKS, COUNTED_MEMORY_PART, CROWD_PART, UNCOUNTED_CROWD_PART,
+    BLAMED_MEMORY_PART, COUNTED_LOOKS, COUNTED_LOOKS_CROWD, COUNTED_MEMORY_PART, CROWD_PART,
+    FEW_PROCESSES_PART,
 };
 
 /// The limits of all commands together, and which of them only the runner counts.
@@ -32,9 +33,11 @@ pub(super) struct OnMachine {
 }
 
 impl OnMachine {
+    /// The lesser figures, if `other` is the machine with commands. Their processes are not part of the result where they are
+    /// known: one crowd may die while the next one grows, so that the machine never has less than both.
     fn least(self, other: Self) -> Self {
         Self {
-            tasks: self.tasks.min(other.tasks),
+            tasks: self.tasks.min(other.tasks.saturating_sub(other.own_processes)),
             own_processes: 0,
             files: self.files.min(other.files),
             memory_bytes: self.memory_bytes.min(other.memory_bytes),
@@ -57,17 +60,18 @@ pub(super) struct Signs {
     /// For the second check in a row.
     killed_again: bool,
     pub(super) many_files: bool,
-    /// Checks since memory was counted.
+    /// Checks since everything was counted.
     uncounted_looks: u32,
-    /// Memory is to be counted: nothing else does, and the machine has much less of it, or the last count is old. Counting looks
-    /// at every process, and a crowd close to its limit would hold it up for seconds.
+    /// The last count of what only the runner counts is old.
+    is_due: bool,
+    /// Memory is to be counted: nothing else does, and the machine has much less of it, or the last count is old.
     pub(super) heavy: bool,
 }
 
 impl Signs {
     /// The signs at the beginning.
     pub(super) fn begin(met: Met, machine: OnMachine) -> Self {
-        Self { met, others: machine, ..Self::default() }
+        Self { met, others: machine.least(machine), ..Self::default() }
     }
 
     /// The signs at the next check.
@@ -81,8 +85,12 @@ impl Signs {
         let tasks = (machine.tasks - others.tasks).max(machine.own_processes);
         let taken_bytes = machine.memory_bytes - others.memory_bytes;
         let uncounted_looks = self.uncounted_looks.saturating_add(1);
-        // Others may free the memory that commands use.
-        let is_due = uncounted_looks >= COUNTED_MEMORY_LOOKS && tasks < most / UNCOUNTED_CROWD_PART;
+        // Others may free what commands use. Counting looks at every process, and a crowd close to its limit would hold it up for
+        // seconds, so that it is counted less often.
+        let looks = if tasks < most / FEW_PROCESSES_PART { COUNTED_LOOKS } else { COUNTED_LOOKS_CROWD };
+        let counts = bounds.counts_processes && bounds.processes.is_some()
+            || bounds.counts_memory && bounds.memory.is_some();
+        let is_due = counts && uncounted_looks >= looks;
         let is_heavy = |most: Bytes| is_due || taken_bytes >= most.0 / COUNTED_MEMORY_PART;
         Self {
             met,
@@ -94,6 +102,7 @@ impl Signs {
             killed_again: killed && self.killed,
             many_files: is_near(machine.files - others.files, bounds.files.into()),
             uncounted_looks,
+            is_due,
             heavy: bounds.counts_memory && bounds.memory.is_some_and(is_heavy),
         }
     }
@@ -104,7 +113,7 @@ impl Signs {
     }
 
     pub(super) fn ask_for_a_count(&self) -> bool {
-        self.are_there() || self.heavy
+        self.are_there() || self.is_due || self.heavy
     }
 
     /// The trees have been counted and are not to blame: the rest of the machine's figures is more precise now.
@@ -114,6 +123,9 @@ impl Signs {
         *tasks = (*tasks).max(machine.tasks.saturating_sub(total(|usage| usage.tasks)));
         if self.many_files {
             *files = (*files).max(machine.files.saturating_sub(total(|usage| usage.files)));
+        }
+        if self.is_due {
+            self.uncounted_looks = 0;
         }
         if self.heavy {
             self.uncounted_looks = 0;
@@ -261,20 +273,37 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_counted_now_and_then_unless_a_crowd_is_there() {
+    fn what_only_the_runner_counts_is_counted_now_and_then_and_less_often_beside_a_crowd() {
         let looks = |tasks, bounds: &Bounds| {
             let machine = OnMachine { tasks, ..OnMachine::default() };
             let next = |signs: &Signs| Some(signs.next(bounds, Met::default(), machine));
             let all = std::iter::successors(Some(Signs::default()), next);
-            all.take(2 * COUNTED_MEMORY_LOOKS as usize).position(|signs| signs.heavy)
+            all.take(2 * COUNTED_LOOKS_CROWD as usize).position(|signs| signs.ask_for_a_count())
         };
-        assert_eq!(looks(24, &COUNTED), Some(COUNTED_MEMORY_LOOKS as usize));
-        assert_eq!(looks(25, &COUNTED), None);
-        assert_eq!(looks(1_000, &Bounds { processes: None, ..COUNTED }), Some(COUNTED_MEMORY_LOOKS as usize));
+        let (often, seldom) = (Some(COUNTED_LOOKS as usize), Some(COUNTED_LOOKS_CROWD as usize));
+        assert_eq!(looks(24, &COUNTED), often);
+        assert_eq!(looks(25, &COUNTED), seldom);
+        assert_eq!(looks(1_000, &Bounds { processes: None, ..COUNTED }), often);
+        assert_eq!(looks(24, &Bounds { counts_memory: false, ..COUNTED }), often);
         assert_eq!(looks(24, &BOUNDS), None);
-        let mut due = Signs { heavy: true, uncounted_looks: COUNTED_MEMORY_LOOKS, ..Signs::default() };
-        due.counted(&[], OnMachine::default());
-        assert!(!due.next(&COUNTED, Met::default(), OnMachine::default()).heavy);
+        let due = Signs { is_due: true, uncounted_looks: COUNTED_LOOKS, ..Signs::default() };
+        for mut due in [due, Signs { heavy: true, ..due }] {
+            due.counted(&[], OnMachine::default());
+            assert!(!due.next(&COUNTED, Met::default(), OnMachine::default()).ask_for_a_count());
+        }
+    }
+
+    #[test]
+    fn a_crowd_that_grows_while_another_one_dies_is_seen() {
+        let machine = |tasks, own_processes| OnMachine { tasks, own_processes, ..OnMachine::default() };
+        let next = |signs: Signs, tasks, own| signs.next(&COUNTED, Met::default(), machine(tasks, own));
+        // 90 processes are dying, and threads take their place one by one.
+        let begun = Signs::begin(Met::default(), machine(590, 90));
+        let grown = [(590, 60), (591, 30), (592, 1)]
+            .into_iter()
+            .fold(begun, |signs, (tasks, own)| next(signs, tasks, own));
+        assert!(!grown.crowded, "it has 92 of 100");
+        assert!(next(grown, 595, 1).crowded);
     }
 
     #[test]

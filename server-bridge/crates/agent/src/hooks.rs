@@ -161,10 +161,25 @@ impl Words {
     }
 }
 
+/// How the session of a chat ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The user began another chat.
+    NewChat,
+    /// The chat is about to be deleted.
+    Deleted,
+}
+
 /// A hook, called at the places of turns.
 pub trait Hook: Send + Sync + 'static {
     /// Handles a turn at a place, and returns its rulings. It keeps its own timeouts: the turn waits.
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words>;
+
+    /// Handles the end of a chat's session, outside of a turn; most hooks do nothing. The caller waits for it, and deletes the chat afterwards: what
+    /// takes longer runs in the background.
+    fn session_ends<'a>(&'a self, _user: &'a User, _chat: &'a ChatId, _end: SessionEnd) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// All hooks of the server. Cheap to clone; every clone is the same.
@@ -177,12 +192,22 @@ impl Hooks {
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(hook));
     }
 
+    /// A copy of the list: the lock is not held while a hook works, as another one may be added meanwhile.
+    fn all(&self) -> Vec<Arc<dyn Hook>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells all hooks that the session of a chat ends.
+    pub async fn session_ends(&self, user: &User, chat: &ChatId, end: SessionEnd) {
+        for hook in self.all() {
+            hook.session_ends(user, chat, end).await;
+        }
+    }
+
     /// Asks all hooks about a turn at a place.
     pub(crate) async fn at(&self, turn: HookedTurn<'_>, place: Place<'_>) -> Words {
         let mut words = Words::default();
-        // The lock is not held while a hook works: another hook may be added meanwhile.
-        let hooks = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
-        for hook in hooks {
+        for hook in self.all() {
             words.add(hook.at(turn, place).await);
         }
         words

@@ -52,7 +52,16 @@ pub struct ChainDraft {
     pub budget: Option<ChainBudget>,
 }
 
-/// A new or changed chain: its definition, or the same as text.
+/// A file in the workspace of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainFile {
+    /// The handle of the agent, which has to be the caller's own, without `@`.
+    pub agent: String,
+    /// The path in its workspace, such as `chains/story.md`.
+    pub path: String,
+}
+
+/// A new or changed chain: one of its definition, the same as text, and a file with this text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainPut {
     /// The definition.
@@ -61,6 +70,9 @@ pub struct ChainPut {
     /// The definition as text, one numbered line for each step: `1. @writer: Write a story. [gate] [retries 2]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The file that holds this text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ChainFile>,
     /// True to have it only checked and returned in both forms; nothing is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,

@@ -183,6 +183,10 @@ pub struct GroupCall {
     pub runner: String,
     /// The person who asks.
     pub asked_by: String,
+    /// The handle of the agent that asks for that person; null if the person asks.
+    #[serde(default)]
+    #[schema(required)]
+    pub by_agent: Option<String>,
     /// The entry that asks; null for a step of a chain.
     #[serde(default)]
     #[schema(required)]

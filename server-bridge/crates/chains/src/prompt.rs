@@ -52,12 +52,19 @@ pub fn write(parts: &Parts<'_>) -> String {
         quote(&mut text, "failed", "", why);
         text.push_str("Your last attempt failed for this reason.\n");
     }
+    text.push_str(&wanted(outputs));
+    let instruction = steps.get(step).map_or("", |step| step.instruction.trim());
+    let _ = write!(text, "\nYour step:\n{instruction}\n");
+    text
+}
+
+/// The part of a text that says which outputs an agent has to leave in its workspace; empty if a step has none.
+pub fn wanted(outputs: &[String]) -> String {
+    let mut text = String::new();
     if !outputs.is_empty() {
         quote(&mut text, "outputs", "", &list("", outputs));
         text.push_str("These files have to be in your workspace when you end: they go to the next step.\n");
     }
-    let instruction = steps.get(step).map_or("", |step| step.instruction.trim());
-    let _ = write!(text, "\nYour step:\n{instruction}\n");
     text
 }
 

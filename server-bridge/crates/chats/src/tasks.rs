@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::house::House;
 use crate::{ChatEvent, ChatService, Result};
+use agent::hooks::SessionEnd;
 use agent::tool::Failure;
 use tools::limits::TASK_LIFETIME_S;
 
@@ -22,6 +23,7 @@ impl ChatService {
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
         self.0.stop_all(user.id, chat);
+        self.0.hooks.session_ends(user, chat, SessionEnd::Deleted).await;
         // Recorded first: if this server stops in between, its next run goes on.
         let tasks = store.abandon_chat_tasks(user.id, chat).await?;
         store.delete_chat(user.id, chat).await?;

@@ -8,7 +8,7 @@ mod words;
 use std::io::Read as _;
 use std::process::ExitCode;
 
-use api::chain::{ChainPut, ChainStart, GateAnswer};
+use api::chain::{ChainFile, ChainPut, ChainStart, GateAnswer};
 use api::group::{GroupAgentPut, GroupGrantPut, GroupLead, GroupPersonPut, GroupPost};
 use api::words::{Approval, GateReply, GrantMode, GroupAccess};
 use clap::Parser;
@@ -229,8 +229,14 @@ async fn chained(client: &mut Client, chain: Chain) -> Result<(String, String), 
             let chains = client.chains(group).await?;
             both(&chains, words::chains(&chains))
         }
-        Chain::Set { group, name, file } => {
-            let put = ChainPut { text: Some(read_text(&file)?), ..ChainPut::default() };
+        Chain::Set { group, name, file, from } => {
+            let put = match from {
+                Some(agent) => {
+                    let agent = agent.trim_start_matches('@').to_owned();
+                    ChainPut { file: Some(ChainFile { agent, path: file }), ..ChainPut::default() }
+                }
+                None => ChainPut { text: Some(read_text(&file)?), ..ChainPut::default() },
+            };
             let chain = client.put_chain(group, &name, &put).await?;
             both(&chain, chain.text.trim_end())
         }

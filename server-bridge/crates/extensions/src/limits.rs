@@ -16,6 +16,8 @@ pub const PATHS_AT_ONCE: usize = 64;
 pub const HOOK_QUESTION_BYTES: usize = 64 * 1024;
 /// How long a hook's command may take beyond its timeout, for its machine to end it.
 pub const HOOK_GRACE: Duration = Duration::from_secs(3);
+/// How long the hooks of a session that ends are looked for; its chat is deleted after that.
+pub const HOOK_SESSION_END_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the server waits for an abandoned command to end, before it leaves that to recovery.
 pub const COMMAND_CANCEL_PATIENCE: Duration = Duration::from_secs(10);
 /// The runs of hooks that are kept for each user's log.

@@ -1,8 +1,8 @@
 //! The files of a call: what is done before it is posted and after it was answered, so that the next step has what it needs.
 
 use api::chain::ChainDraft;
-use chains::prompt::{Arrived, Files, files};
-use store::{CallState, GroupAgent, GroupCall, HandOver, NewHandOver};
+use chains::prompt::{Arrived, Files, files, wanted};
+use store::{CallMode, CallState, GroupAgent, GroupCall, HandOver, NewHandOver};
 
 use crate::error::{Error, Result};
 use crate::handing::{Checked, Pass, Passed};
@@ -32,8 +32,18 @@ struct Source {
 }
 
 impl Inner {
-    /// Sees to it that the files of the step before are on the machine of a call's agent.
+    /// Sees to it that the files of the step before are on the machine of a call's agent, and says which ones the call has to make if it was
+    /// handed over.
     pub(crate) async fn files_for(&self, call: &GroupCall, agent: &GroupAgent) -> Result<Ready> {
+        if call.mode == Some(CallMode::HandOff) {
+            // The files of the step before stay with the agent that got them; what the step has to make is asked of the one that goes on.
+            let first = self.handed_from(call).await?;
+            let outputs = match step_of(&first) {
+                Some(step) => self.outputs(&first, step).await?,
+                None => Vec::new(),
+            };
+            return Ok(Ready::Go(wanted(&outputs)));
+        }
         let Some(source) = self.source(call).await? else { return Ok(Ready::Go(String::new())) };
         let Source { step, outputs, agent: from, .. } = &source;
         let never =
@@ -124,7 +134,8 @@ impl Inner {
         self.obstacle(agent, &owner).await
     }
 
-    /// The step before a call's, if its agent ended it well and it has outputs. If a person wrote its text after a failure, there are none.
+    /// The step before a call's, if its agent, or the one that it handed the step over to, ended it well and it has outputs. If a person wrote
+    /// its text after a failure, there are none.
     async fn source(&self, call: &GroupCall) -> Result<Option<Source>> {
         let (Some(run), Some(step)) = (call.run_id, step_of(call).and_then(|step| step.checked_sub(1)))
         else {
@@ -135,9 +146,12 @@ impl Inner {
             return Ok(None);
         }
         let calls = self.store.calls_of_run(run).await?;
-        let newest = calls.iter().rfind(|call| is_of(call, step));
-        let Some(newest) = newest.filter(|call| call.state == CallState::Done) else { return Ok(None) };
-        let agent = self.store.group_agent(newest.agent_id).await?;
+        let Some(newest) = calls.iter().rfind(|call| is_of(call, step)) else { return Ok(None) };
+        let answering = self.store.answering_call(newest.id).await?;
+        if answering.state != CallState::Done {
+            return Ok(None);
+        }
+        let agent = self.store.group_agent(answering.agent_id).await?;
         Ok(Some(Source { step, outputs, agent, run }))
     }
 
@@ -149,10 +163,24 @@ impl Inner {
         Ok(draft.steps.get_mut(step).map(|step| std::mem::take(&mut step.outputs)).unwrap_or_default())
     }
 
-    /// Looks if the outputs of a call's step are there, once its agent has answered.
+    /// The step's own call, if a step's agent handed this one over, however often; otherwise the call itself.
+    async fn handed_from(&self, call: &GroupCall) -> Result<GroupCall> {
+        let mut first = call.clone();
+        while let Some(parent) = first.parent_id.filter(|_| first.mode == Some(CallMode::HandOff)) {
+            first = self.store.group_call(parent).await?;
+        }
+        Ok(first)
+    }
+
+    /// Looks if the outputs of a call's step are there, once its agent has answered. They are on the machine of the agent whose answer counts for
+    /// the step.
     pub(crate) async fn check_outputs(&self, call: &GroupCall) -> Result<Checked> {
-        let Some(step) = step_of(call) else { return Ok(Checked::There) };
-        let outputs = self.outputs(call, step).await?;
+        let first = self.handed_from(call).await?;
+        let Some(step) = step_of(&first) else { return Ok(Checked::There) };
+        let outputs = self.outputs(&first, step).await?;
+        if !outputs.is_empty() && self.store.answering_call(call.id).await?.id != call.id {
+            return Ok(Checked::There);
+        }
         if outputs.is_empty() {
             return Ok(Checked::There);
         }

@@ -36,6 +36,7 @@
 
 mod ask;
 mod calls;
+mod chain_file;
 mod discussion;
 mod error;
 mod files;

@@ -47,6 +47,9 @@ pub const HANDED_STALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// The longest wait until files are on disk, or removed from it.
 pub const HANDED_FINISH_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// How long the file with a chain is read from a machine.
+pub const CHAIN_FILE_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How long an agent waits for another one; after that it hears of the answer later.
 pub const ANSWER_PATIENCE: Duration = Duration::from_secs(600);
 

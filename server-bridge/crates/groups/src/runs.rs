@@ -32,10 +32,15 @@ impl Groups {
     pub async fn put_chain(&self, user: &User, group: i64, name: &str, put: ChainPut) -> Result<ChainView> {
         self.0.group_for(user, group, Action::ChangeChains).await?;
         store::Name::parse(name)?;
-        let chain = match (put.chain, put.text) {
-            (Some(chain), None) => chain,
-            (None, Some(written)) => text::read(&written)?,
-            _ => return Err(Error::invalid("give the chain's steps, or the chain as text")),
+        let chain = match (put.chain, put.text, put.file) {
+            (Some(chain), None, None) => chain,
+            (None, Some(written), None) => text::read(&written)?,
+            (None, None, Some(file)) => text::read(&self.0.chain_file(user, group, &file).await?)?,
+            _ => {
+                return Err(Error::invalid(
+                    "give one of the chain's steps, the chain as text, or a file with this text",
+                ));
+            }
         };
         check(&chain)?;
         for (number, step) in (1..).zip(&chain.steps) {

@@ -78,6 +78,7 @@ pub(crate) fn call(call: &store::GroupCall) -> GroupCall {
         agent: call.handle.clone(),
         runner: call.runner.clone(),
         asked_by: call.asked_by.clone(),
+        by_agent: call.by_agent.clone().filter(|_| call.mode != Some(store::CallMode::Answer)),
         entry_id: call.entry_id,
         run_id: call.run_id,
         state: CallState::from(call.state.as_str()),

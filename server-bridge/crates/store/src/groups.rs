@@ -9,12 +9,14 @@
 //! | `messages` | what agents say to each other |
 //! | `chains` | chains, their runs and gates |
 //! | `handovers` | files on their way from one agent of a run to the next |
+//! | `heirs` | who owns a group after its last owner |
 
 mod calls;
 mod chains;
 mod entries;
 mod grants;
 mod handovers;
+mod heirs;
 mod members;
 mod messages;
 #[cfg(test)]
@@ -32,6 +34,7 @@ pub use chains::{ChainRun, GateRow, GroupChain, NewGate, NewRunOfChain, RunEnd};
 pub use entries::{EntryKind, GroupEntry, NewEntry};
 pub use grants::{GrantMode, GroupGrant};
 pub use handovers::{HandOver, HandedOver, NewHandOver};
+pub(crate) use heirs::pass_on;
 pub use members::{Access, AgentDraft, GroupAgent, GroupPerson};
 pub use messages::{AgentMessage, Asker, Asks, CallMode, Passed};
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
-use crate::{Name, Store, User, UserId};
+use crate::{Name, Store, User, UserId, groups};
 
 impl Store {
     /// Adds a user. The first user of a store is an administrator, regardless of `admin`.
@@ -96,10 +96,7 @@ impl Store {
     /// [`Error::NotFound`].
     pub async fn remove_user_but_last_admin(&self, name: &str) -> Result<bool> {
         let mut transaction = self.database.write(Scope::System).await?;
-        let removed = query("DELETE FROM users WHERE name = $1").bind(name).execute(&mut transaction).await?;
-        if removed.rows_affected() == 0 {
-            return Err(Error::not_found("user", name));
-        }
+        self.remove_in(&mut transaction, name).await?;
         if !has_admin(&mut transaction).await? {
             return Ok(false);
         }
@@ -136,16 +133,25 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Removes a user with all their data, except the audit trail.
+    /// Removes a user with all their data, except the audit trail. A group that nobody else owns gets another owner.
     ///
     /// # Errors
     /// [`Error::NotFound`].
     pub async fn remove_user(&self, name: &str) -> Result<()> {
-        let removed = query("DELETE FROM users WHERE name = $1")
+        let mut transaction = self.database.write(Scope::System).await?;
+        self.remove_in(&mut transaction, name).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    async fn remove_in(&self, transaction: &mut Transaction, name: &str) -> Result<()> {
+        let user: Option<UserId> = query_scalar("SELECT id FROM users WHERE name = $1")
             .bind(name)
-            .execute(self.database.writer(Scope::System))
+            .fetch_optional(&mut *transaction)
             .await?;
-        if removed.rows_affected() == 0 { Err(Error::not_found("user", name)) } else { Ok(()) }
+        let user = user.ok_or_else(|| Error::not_found("user", name))?;
+        groups::pass_on(transaction, user, self.now_ms()).await?;
+        query("DELETE FROM users WHERE id = $1").bind(user).execute(&mut *transaction).await?;
+        Ok(())
     }
 
     /// The user, if the password is correct. Takes as long for an unknown name as for a wrong password.

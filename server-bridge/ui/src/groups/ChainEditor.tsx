@@ -3,6 +3,9 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { Field, Problem } from "../settings/parts";
+import { useAppState } from "../state/context";
+import { BudgetFields } from "./BudgetFields";
+import { ChainFile } from "./ChainFile";
 import { useGroupRequests } from "./requests";
 import { emptyStep, keyed, type KeyedStep, minutesOf, moved, pathsOf, secondsOf } from "./steps";
 import type { Chain, Group, Step } from "./types";
@@ -25,7 +28,9 @@ interface Props {
 export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
+  const { me } = useAppState("me");
   const agents = group.agents.map((agent) => agent.handle);
+  const own = group.agents.filter((agent) => agent.owner === me?.name).map((agent) => agent.handle);
   const [name, setName] = useState(chain?.name ?? "");
   const [shape, setShape] = useState<"list" | "text">("list");
   const [steps, setSteps] = useState<KeyedStep[]>(() => keyed(chain?.chain.steps ?? [emptyStep(agents[0] ?? "")]));
@@ -37,11 +42,13 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
     await onSaved(await requests.putChain(group.id, name.trim(), written()));
     onDone();
   });
-  const turn = useAction(async () => {
-    const checked = await requests.putChain(group.id, name.trim() || UNNAMED, { ...written(), dry_run: true });
+  const show = (checked: Chain) => {
     setSteps(keyed(checked.chain.steps ?? []));
     setBudget(checked.chain.budget);
     setText(checked.text);
+  };
+  const turn = useAction(async () => {
+    show(await requests.putChain(group.id, name.trim() || UNNAMED, { ...written(), dry_run: true }));
     setShape(shape === "list" ? "text" : "list");
   });
   const change = (at: number, changed: Partial<Step>) => setSteps(steps.map((entry, place) => (place === at ? { ...entry, step: { ...entry.step, ...changed } } : entry)));
@@ -50,9 +57,12 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
     <div className={styles.editor} role="group" aria-label={chain === null ? t("newChain") : t("editChain", { name: chain.name })}>
       {chain === null && <Field label={t("chainName")}>{(id) => <input id={id} autoCapitalize="none" value={name} placeholder="story" onChange={(event) => setName(event.target.value)} />}</Field>}
       {shape === "text" ? (
-        <Field label={t("asText")} hint={t("textHint")}>
-          {(id, hint) => <textarea id={id} aria-describedby={hint} className={styles.chainText} rows={8} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />}
-        </Field>
+        <>
+          <Field label={t("asText")} hint={t("textHint")}>
+            {(id, hint) => <textarea id={id} aria-describedby={hint} className={styles.chainText} rows={8} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />}
+          </Field>
+          <ChainFile group={group.id} name={name.trim() || UNNAMED} agents={own} onRead={show} />
+        </>
       ) : (
         <ol className={styles.steps}>
           {steps.map(({ key, step }, at) => (
@@ -136,6 +146,7 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
           {t("addStep")}
         </button>
       )}
+      {shape === "list" && <BudgetFields budget={budget} onChange={setBudget} />}
       <Problem text={save.error ?? turn.error} />
       <div className={styles.line}>
         <button type="button" className="primary" disabled={name.trim() === "" || save.busy} onClick={() => void save.run()}>

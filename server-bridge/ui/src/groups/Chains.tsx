@@ -10,6 +10,7 @@ import { useTimeWords } from "../lib/useTimeWords";
 import { Field, Problem, Ready } from "../settings/parts";
 import { ChainEditor } from "./ChainEditor";
 import { useGroupRequests } from "./requests";
+import { merged, RUNS_AT_ONCE } from "./runs";
 import { type Chain, type Group, includes, type Run } from "./types";
 import { useOfGroup } from "./useGroups";
 import styles from "./groups.module.css";
@@ -80,7 +81,7 @@ export function Chains({ group }: { group: Group }) {
         </section>
         <section aria-labelledby="runs">
           <h2 id="runs">{t("runs")}</h2>
-          <Ready loaded={runs}>{(all) => <Runs group={group} runs={all} />}</Ready>
+          <Ready loaded={runs}>{(newest) => <Runs group={group} newest={newest} />}</Ready>
         </section>
       </div>
     </div>
@@ -114,30 +115,47 @@ function BeginRun({ group, chain }: { group: Group; chain: string }) {
   );
 }
 
-function Runs({ group, runs }: { group: Group; runs: Run[] }) {
+function Runs({ group, newest }: { group: Group; newest: Run[] }) {
   const { t } = useTranslation("groups");
+  const requests = useGroupRequests();
+  const [before, setBefore] = useState<Run[]>([]);
+  const [isAll, setIsAll] = useState(newest.length < RUNS_AT_ONCE);
+  const runs = merged(newest, before);
+  const more = useAction(async () => {
+    const next = await requests.runs(group.id, runs.at(-1)?.id);
+    setBefore([...runs, ...next]);
+    setIsAll(next.length < RUNS_AT_ONCE);
+  });
   const { relative } = useTimeWords();
   const now = useNow();
   if (runs.length === 0) return <p className="hint">{t("noRuns")}</p>;
   return (
-    <ul className={styles.rows}>
-      {runs.map((run) => (
-        <li key={run.id} data-testid="run" data-state={run.state}>
-          <a
-            href={groupAddress(group.id, "chains", run.id)}
-            onClick={(event) => {
-              event.preventDefault();
-              showGroup(group.id, "chains", run.id);
-            }}
-          >
-            {run.chain}: {run.request}
-          </a>{" "}
-          <span className={marks.badge}>{t(`runStates.${run.state}`)}</span>{" "}
-          <span className="hint">
-            {run.begun_by}, {relative(run.created_at, now)}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={styles.rows}>
+        {runs.map((run) => (
+          <li key={run.id} data-testid="run" data-state={run.state}>
+            <a
+              href={groupAddress(group.id, "chains", run.id)}
+              onClick={(event) => {
+                event.preventDefault();
+                showGroup(group.id, "chains", run.id);
+              }}
+            >
+              {run.chain}: {run.request}
+            </a>{" "}
+            <span className={marks.badge}>{t(`runStates.${run.state}`)}</span>{" "}
+            <span className="hint">
+              {run.begun_by}, {relative(run.created_at, now)}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {!isAll && (
+        <button type="button" disabled={more.busy} onClick={() => void more.run()}>
+          {t("olderRuns")}
+        </button>
+      )}
+      <Problem text={more.error} />
+    </>
   );
 }

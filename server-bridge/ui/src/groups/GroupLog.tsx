@@ -95,6 +95,7 @@ function Calls({ calls, group }: { calls: Call[]; group: Group }) {
   const requests = useGroupRequests();
   const stop = useAction((call: number) => requests.cancelCall(group.id, call));
   if (calls.length === 0) return null;
+  const asker = (call: Call) => (call.by_agent === null ? call.asked_by : t("askedFor", { agent: `@${call.by_agent}`, person: call.asked_by }));
   const owns = (call: Call) => group.agents.some((agent) => agent.handle === call.agent && agent.owner === me?.name);
   const mayStop = (call: Call) => call.asked_by === me?.name || owns(call) || includes(group.access, "editor");
   return (
@@ -103,7 +104,7 @@ function Calls({ calls, group }: { calls: Call[]; group: Group }) {
         {calls.map((call) => (
           <li key={call.id} data-testid="call" data-state={call.state}>
             <span>
-              {t(`calls.${call.state}`, { agent: `@${call.agent}`, place: placeName(call.runner), person: call.asked_by })}
+              {t(`calls.${call.state}`, { agent: `@${call.agent}`, place: placeName(call.runner), person: asker(call) })}
               {call.reason !== "" && <span className="hint"> {call.reason}</span>}
             </span>
             {mayStop(call) && (

@@ -44,7 +44,8 @@ export function createRequests(client: ApiClient) {
     removeChain: async (group: number, name: string) => void (await client.DELETE("/api/v1/groups/{group}/chains/{name}", person(group, name))),
     beginRun: (group: number, name: string, request: string, sendId: string) =>
       taken(client.POST("/api/v1/groups/{group}/chains/{name}/runs", { ...person(group, name), body: { request, send_id: sendId } })),
-    runs: (group: number) => taken(client.GET("/api/v1/groups/{group}/runs", { params: { path: { group } } })),
+    /** The newest runs; with `before` those that began earlier than this one. */
+    runs: (group: number, before?: number) => taken(client.GET("/api/v1/groups/{group}/runs", { params: { path: { group }, query: { before } } })),
     run: (group: number, number: number) => taken(client.GET("/api/v1/groups/{group}/runs/{run}", run(group, number))),
     stopRun: (group: number, number: number) => taken(client.POST("/api/v1/groups/{group}/runs/{run}/stop", run(group, number))),
     answerGate: (group: number, gate: number, reply: GateReply, text: string | null) =>

@@ -25,6 +25,17 @@ export const pathsOf = (text: string): string[] => text.split(",").map((path) =>
 
 /** A time in seconds as minutes in a form, and back; empty for the usual one. */
 export const minutesOf = (seconds: number | null | undefined): string => (seconds == null ? "" : String(Math.round(seconds / 6) / 10));
+/** A number of tokens in a form; nothing for none. */
+export function tokensOf(text: string): number | undefined {
+  const value = Number(text.replaceAll(/[\s,]/gu, ""));
+  return text.trim() === "" || Number.isNaN(value) ? undefined : Math.round(value);
+}
+/** Millionths of a dollar as dollars in a form, and back; empty for none. */
+export const dollarsOf = (micros: number | null | undefined): string => (micros == null ? "" : (micros / 1_000_000).toFixed(2));
+export function microsOf(dollars: string): number | undefined {
+  const value = Number(dollars.replace("$", ""));
+  return dollars.trim() === "" || Number.isNaN(value) ? undefined : Math.round(value * 1_000_000);
+}
 export function secondsOf(minutes: string): number | undefined {
   const value = Number(minutes);
   return minutes.trim() === "" || Number.isNaN(value) ? undefined : Math.round(value * 60);

@@ -14,6 +14,7 @@ export type Call = Schemas["GroupCall"];
 export type Posted = Schemas["GroupPosted"];
 export type Chain = Schemas["ChainView"];
 export type ChainDraft = Schemas["ChainDraft"];
+export type Budget = Schemas["ChainBudget"];
 export type Step = Schemas["ChainStep"];
 export type ChainPut = Schemas["ChainPut"];
 export type Run = Schemas["ChainRunView"];

@@ -1,5 +1,7 @@
 //! `/new`: begins another chat.
 
+use agent::hooks::SessionEnd;
+
 use super::{Command, Context};
 use crate::{ChatEvent, Posted, Result, memorise};
 
@@ -9,6 +11,7 @@ pub(super) const COMMAND: Command =
 async fn run(context: &Context<'_>) -> Result<Posted> {
     let chat = context.service.store.create_chat(context.user.id).await?;
     context.service.tell(context.user.id, ChatEvent::Chat(chat.clone()));
+    context.service.hooks.session_ends(context.user, &context.chat.id, SessionEnd::NewChat).await;
     memorise::soon(context.service, context.user, &context.chat.id);
     let answer = context.notice("A new chat was started.").await?;
     Ok(Posted { chat: Some(chat), ..answer })

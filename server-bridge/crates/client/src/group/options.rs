@@ -41,6 +41,9 @@ pub(crate) enum Chain {
         name: String,
         /// The file with the steps; '-' for standard input
         file: String,
+        /// Read the file from the workspace of this agent of yours
+        #[arg(long, value_name = "AGENT")]
+        from: Option<String>,
     },
     /// Print a chain as the text that `set` reads
     Get {

@@ -100,7 +100,10 @@ pub(super) fn calls(calls: &[GroupCall]) -> String {
             call.id.to_string(),
             format!("@{}", call.agent),
             call.runner.clone(),
-            call.asked_by.clone(),
+            match &call.by_agent {
+                Some(agent) => format!("@{agent} for {}", call.asked_by),
+                None => call.asked_by.clone(),
+            },
             call.state.to_string(),
             ago(call.created_at),
             one_line(&call.reason),

@@ -18,6 +18,7 @@
 //! | `models` | a question to a model, or a task for an agent that reads |
 //! | `log` | the last runs of each user |
 //! | `manage` | listing, changing and approving hooks |
+//! | `session_ends` | the end of a chat's session |
 //! | `trial` | trying hooks on a sample, outside of a turn |
 
 mod command;
@@ -28,6 +29,7 @@ mod manage;
 mod models;
 mod request;
 mod run;
+mod session_ends;
 mod trial;
 mod turns;
 mod words;
@@ -35,13 +37,13 @@ mod words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::hooks::{Hook, HookedTurn, Place, Words};
+use agent::hooks::{Hook, HookedTurn, Place, SessionEnd, Words};
 use agent::judge::Judge;
 use execs::Ledger;
 use futures_util::future::BoxFuture;
 use guard::{Poster, Reach};
 use sandbox::SandboxRouter;
-use store::Store;
+use store::{ChatId, Store, User};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -127,6 +129,10 @@ impl HookRunner {
 impl Hook for HookRunner {
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         Box::pin(self.0.at(turn, place))
+    }
+
+    fn session_ends<'a>(&'a self, user: &'a User, chat: &'a ChatId, end: SessionEnd) -> BoxFuture<'a, ()> {
+        Box::pin(self.0.session_ends(user, chat, end))
     }
 }
 

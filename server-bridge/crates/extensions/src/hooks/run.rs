@@ -26,7 +26,9 @@ use crate::mcp::names;
 #[derive(Clone)]
 pub(super) struct Owner {
     pub(super) user: User,
-    /// The turn in which it runs; a trial may have none.
+    /// The chat that the user talks in, for the log; a trial is not logged.
+    pub(super) chat: Option<ChatId>,
+    /// The turn in which it runs; a trial may have none, and the end of a session has none.
     pub(super) at: Option<At>,
 }
 
@@ -44,28 +46,42 @@ pub(super) struct At {
 impl Owner {
     fn of(turn: HookedTurn<'_>) -> Self {
         let at = At { root: turn.root.clone(), chat: turn.chat.clone(), turn: turn.turn };
-        Self { user: turn.user.clone(), at: Some(at) }
+        Self { user: turn.user.clone(), chat: Some(turn.root.clone()), at: Some(at) }
     }
 
     /// The turn, for a handler that needs one.
     pub(super) fn turn(&self) -> Result<&At, Raw> {
         self.at.as_ref().ok_or_else(|| {
-            let why = "it needs a chat with an answer, for its model and its rules; try it in such a chat";
+            let why = match self.chat {
+                Some(_) => "it needs a turn, and the end of a session has none; use `command` or `http`",
+                None => "it needs a chat with an answer, for its model and its rules; try it in such a chat",
+            };
             Raw::Failed(why.to_owned())
         })
     }
 }
 
 impl Inner {
-    /// Runs all handlers of one event.
+    /// Runs all handlers of one event of a turn.
     pub(super) async fn round(
         self: &Arc<Self>,
         turn: HookedTurn<'_>,
         hooks: &Arc<TurnHooks>,
         happening: &Happening,
     ) -> Combined {
+        self.round_of(&Owner::of(turn), turn.chat, hooks, happening).await
+    }
+
+    /// Runs all handlers of one event of a chat.
+    pub(super) async fn round_of(
+        self: &Arc<Self>,
+        owner: &Owner,
+        chat: &ChatId,
+        hooks: &Arc<TurnHooks>,
+        happening: &Happening,
+    ) -> Combined {
         let redactor = Redactor::new([]);
-        let has_run = |hook: &str| self.turns.has_run(turn.chat, hook);
+        let has_run = |hook: &str| self.turns.has_run(chat, hook);
         let setting = Setting {
             hooks: &hooks.loaded.hooks,
             session: &hooks.session,
@@ -73,20 +89,19 @@ impl Inner {
             condition: &Grammar,
             has_run: &has_run,
         };
-        let owner = Owner::of(turn);
         let mut round = Round::begin(setting, happening);
         let begun = Instant::now();
         while let Some(step) = round.next(begun.elapsed()) {
-            self.turns.ran(turn.chat, &step.hook.id);
+            self.turns.ran(chat, &step.hook.id);
             if step.is_background {
-                self.behind(&owner, hooks, step);
+                self.behind(owner, hooks, step);
                 continue;
             }
-            let raw = self.handled(&owner, hooks, step.hook, &step.payload, step.timeout).await;
+            let raw = self.handled(owner, hooks, step.hook, &step.payload, step.timeout).await;
             round.answer(step, raw);
         }
         let combined = round.end();
-        self.tell(&owner, &combined).await;
+        self.tell(owner, &combined).await;
         combined
     }
 
@@ -118,9 +133,9 @@ impl Inner {
     ) -> Raw {
         let (begun, at_ms) = (Instant::now(), self.store.now_ms());
         let raw = self.act(owner, hooks, hook, payload, patience).await;
-        if let Some(at) = &owner.at {
+        if let Some(chat) = &owner.chat {
             let took = begun.elapsed();
-            self.log.add(owner.user.id, Run { at_ms, chat: &at.root, hook, raw: &raw, took });
+            self.log.add(owner.user.id, Run { at_ms, chat, hook, raw: &raw, took });
         }
         raw
     }

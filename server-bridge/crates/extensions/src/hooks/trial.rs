@@ -77,8 +77,8 @@ impl HookRunner {
             None => (session(NO_CHAT.to_owned(), &root, "", ASK), None),
         };
         let loaded = Loaded { hooks: tried.hooks, ..Loaded::default() };
-        let hooks = TurnHooks::of_trial(loaded, session, route);
-        let owner = Owner { user: user.clone(), at };
+        let hooks = TurnHooks::without_turn(loaded, session, route);
+        let owner = Owner { user: user.clone(), chat: None, at };
         inner.attempt(&owner, &hooks, tried.event, &fields, tried.left_out).await
     }
 }

@@ -43,8 +43,8 @@ struct Changing {
 }
 
 impl TurnHooks {
-    /// The hooks of a trial, outside of a turn.
-    pub(super) fn of_trial(loaded: Loaded, session: Session, route: RouteRequest) -> Self {
+    /// The hooks of a trial, or of a session's end: outside of a turn.
+    pub(super) fn without_turn(loaded: Loaded, session: Session, route: RouteRequest) -> Self {
         let is_plan = session.mode.as_deref() == Some(PLAN);
         let (role, changing) = (String::new(), Mutex::default());
         Self { loaded, session, route, is_plan, role, is_new_session: false, run: None, changing }
@@ -107,6 +107,11 @@ impl Turns {
 
     pub(super) fn end(&self, turn: TurnId) {
         self.state().turns.remove(&turn);
+    }
+
+    /// Forgets the session of a chat; returns false if there was none.
+    pub(super) fn end_session(&self, chat: &ChatId) -> bool {
+        self.state().sessions.remove(chat).is_some()
     }
 
     /// True if a hook that runs once has run in a chat.

@@ -97,6 +97,33 @@ async fn a_group_keeps_an_owner() {
 }
 
 #[tokio::test]
+async fn a_group_whose_last_owner_is_removed_belongs_to_who_may_do_most_and_was_there_first() {
+    let World { store, bob, group, .. } = World::new().await;
+    let (eve, dan) = (user(&store, "eve").await, user(&store, "dan").await);
+    store.put_group_person(group, eve.id, Access::Editor).await.unwrap();
+    store.put_group_person(group, dan.id, Access::Editor).await.unwrap();
+    store.remove_user("ada").await.unwrap();
+    let access = async |user: &User| store.group(user.id, group).await.unwrap().access;
+    assert_eq!(
+        (access(&bob).await, access(&eve).await, access(&dan).await),
+        (Access::Member, Access::Owner, Access::Editor)
+    );
+    let said = store.entries_before(group, i64::MAX, 10).await.unwrap();
+    assert_eq!(said[0].text, "ada was removed from this server. eve owns the group now.");
+    // One that another person owns too stays as it is.
+    store.put_group_person(group, bob.id, Access::Owner).await.unwrap();
+    store.remove_user("eve").await.unwrap();
+    assert_eq!((access(&bob).await, access(&dan).await), (Access::Owner, Access::Editor));
+    store.remove_user("dan").await.unwrap();
+    store.remove_user("bob").await.unwrap();
+    assert!(store.users_of_group(group).await.unwrap().is_empty());
+    assert!(
+        store.entries_before(group, i64::MAX, 10).await.unwrap().is_empty(),
+        "it is deleted with its last person"
+    );
+}
+
+#[tokio::test]
 async fn a_handle_is_one_agents_whatever_its_case() {
     let World { store, ada, bob, group, writer, .. } = World::new().await;
     assert!(matches!(store.put_group_agent(group, ada.id, draft("writer")).await, Err(Error::Taken { .. })));

@@ -84,6 +84,10 @@ pub(super) const TABLE: &[Row] = &[
         "it needs a chat with an answer, for its model and its rules; try it in such a chat",
         "它需要一个已有回答的会话来提供模型和规则；请在这样的会话中试运行",
     ),
+    (
+        "it needs a turn, and the end of a session has none; use `command` or `http`",
+        "它需要一个回合，而会话结束时没有；请使用 `command` 或 `http`",
+    ),
     // Marketplaces, and plugins that users share.
     ("the marketplace cannot be read: {}", "无法读取该插件市场：{0*}"),
     (

@@ -1,0 +1,61 @@
+//! Chains that stand in a file of a workspace.
+
+use api::chain::ChainFile;
+use chains::check::{is_output, is_pattern};
+use chains::limits::TEXT_MAX_BYTES;
+use execs::{route_request, sandbox_user};
+use sandbox::{Range, SandboxError};
+use store::User;
+use tokio::time::timeout;
+
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::limits::CHAIN_FILE_TIMEOUT;
+
+impl Inner {
+    /// The text of a file in the workspace of one of the user's own agents. What others' agents can read is shown to nobody this way, since
+    /// an error quotes the text.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the agent is not the user's, its machine cannot be used, or the file is no text of at most [`TEXT_MAX_BYTES`].
+    pub(crate) async fn chain_file(&self, user: &User, group: i64, file: &ChainFile) -> Result<String> {
+        let ChainFile { agent, path } = file;
+        let agent = self.agent_named(group, agent).await?;
+        if agent.owner != user.id {
+            let why =
+                format!("only {} may read a chain from the workspace of @{}", agent.owner_name, agent.handle);
+            return Err(Error::refused("forbidden", why));
+        }
+        if !is_output(path) || is_pattern(path) || path.ends_with('/') {
+            let why =
+                format!("`{path}` is no path of a file in the workspace; write it like chains/story.md");
+            return Err(Error::invalid(why));
+        }
+        if let Some(obstacle) = self.obstacle(&agent, user).await? {
+            return Err(Error::refused("offline", format!("{path} cannot be read: {obstacle}")));
+        }
+        let unread =
+            |error: &SandboxError| Error::refused(error.kind(), format!("{path} cannot be read: {error}"));
+        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
+        let reading = async {
+            let sandbox = self.router.for_user(&sandbox_user(user), &request).await;
+            let sandbox = sandbox
+                .map_err(|error| Error::refused(error.kind(), format!("{path} cannot be read: {error}")))?;
+            // One byte more shows that the file is too large.
+            let range = Range { offset: 0, length: Some(TEXT_MAX_BYTES as u64 + 1) };
+            let mut reader =
+                sandbox.read_file(path.as_bytes(), range).await.map_err(|error| unread(&error))?;
+            let mut content = Vec::new();
+            while let Some(piece) = reader.next().await {
+                content.extend_from_slice(&piece.map_err(|error| unread(&error))?);
+                if content.len() > TEXT_MAX_BYTES {
+                    break;
+                }
+            }
+            Ok::<_, Error>(content)
+        };
+        let late = |_| Error::refused("unavailable", format!("{path} was not read in time; try again"));
+        let content = timeout(CHAIN_FILE_TIMEOUT, reading).await.map_err(late)??;
+        String::from_utf8(content).map_err(|_| Error::invalid(format!("{path} is no text")))
+    }
+}

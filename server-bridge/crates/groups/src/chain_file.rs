@@ -32,15 +32,17 @@ impl Inner {
             return Err(Error::invalid(why));
         }
         if let Some(obstacle) = self.obstacle(&agent, user).await? {
-            return Err(Error::refused("offline", format!("{path} cannot be read: {obstacle}")));
+            return Err(Error::refused("offline", format!("the file {path} cannot be read: {obstacle}")));
         }
-        let unread =
-            |error: &SandboxError| Error::refused(error.kind(), format!("{path} cannot be read: {error}"));
+        let unread = |error: &SandboxError| {
+            Error::refused(error.kind(), format!("the file {path} cannot be read: {error}"))
+        };
         let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
         let reading = async {
             let sandbox = self.router.for_user(&sandbox_user(user), &request).await;
-            let sandbox = sandbox
-                .map_err(|error| Error::refused(error.kind(), format!("{path} cannot be read: {error}")))?;
+            let sandbox = sandbox.map_err(|error| {
+                Error::refused(error.kind(), format!("the file {path} cannot be read: {error}"))
+            })?;
             // One byte more shows that the file is too large.
             let range = Range { offset: 0, length: Some(TEXT_MAX_BYTES as u64 + 1) };
             let mut reader =
@@ -54,8 +56,9 @@ impl Inner {
             }
             Ok::<_, Error>(content)
         };
-        let late = |_| Error::refused("unavailable", format!("{path} was not read in time; try again"));
+        let late =
+            |_| Error::refused("unavailable", format!("the file {path} was not read in time; try again"));
         let content = timeout(CHAIN_FILE_TIMEOUT, reading).await.map_err(late)??;
-        String::from_utf8(content).map_err(|_| Error::invalid(format!("{path} is no text")))
+        String::from_utf8(content).map_err(|_| Error::invalid(format!("the file {path} is no text")))
     }
 }

@@ -14,6 +14,7 @@ use crate::Services;
 pub(super) struct Content {
     /// The card's id.
     card: String,
+    /// What to add, in its order.
     content: Vec<parts::Content>,
 }
 
@@ -23,6 +24,7 @@ pub(super) struct Content {
 pub(super) struct Interactive {
     /// The card's id.
     card: String,
+    /// The controls to add, in their order.
     controls: Vec<parts::Control>,
 }
 
@@ -32,13 +34,16 @@ pub(super) struct Interactive {
 pub(super) struct Container {
     /// The card's id.
     card: String,
+    /// How its parts stand; below each other if not given.
     #[serde(default)]
     layout: Layout,
     /// A heading, on one line.
     #[serde(default)]
     title: String,
+    /// What it shows.
     #[serde(default)]
     content: Vec<parts::Content>,
+    /// Its controls, below what it shows.
     #[serde(default)]
     controls: Vec<parts::Control>,
 }

@@ -16,6 +16,7 @@ const ID_BYTES: usize = 8;
 pub(super) struct Create {
     /// The title, on one line.
     title: String,
+    /// How the card is to be taken; plain if not given.
     #[serde(default)]
     style: parts::Tone,
 }

@@ -126,7 +126,22 @@ pub(super) const TABLE: &[Row] = &[
         "the edited text is empty; write what goes to the next step",
         "修改后的文本为空，请填写交给下一步的内容",
     ),
-    ("give the chain's steps, or the chain as text", "请提供链的步骤，或以文本形式提供链"),
+    (
+        "give one of the chain's steps, the chain as text, or a file with this text",
+        "请提供以下之一：链的步骤、文本形式的链，或含有该文本的文件",
+    ),
+    ("only {} may read a chain from the workspace of @{}", "只有 {0} 可以从 @{1} 的工作区读取链"),
+    (
+        "`{}` is no path of a file in the workspace; write it like chains/story.md",
+        "`{0}` 不是工作区中文件的路径；请写成类似 chains/story.md 的形式",
+    ),
+    ("the file {} cannot be read: {}", "无法读取文件 {0}：{1*}"),
+    ("the file {} was not read in time; try again", "未能及时读取文件 {0}；请重试"),
+    ("the file {} is no text", "文件 {0} 不是文本"),
+    (
+        "{} was removed from this server. {} owns the group now.",
+        "{0} 已从此服务器移除。{1} 现在是群组的所有者。",
+    ),
     (
         "a chain needs at least one step, such as `1. @writer: Write a story.`",
         "链至少需要一步，例如 `1. @writer: Write a story.`",

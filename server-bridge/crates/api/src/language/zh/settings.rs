@@ -182,8 +182,8 @@ pub(super) const TABLE: &[Row] = &[
         "服务器仍在接管未完成的工作；请稍后重试",
     ),
     (
-        "the node is still at work; stop it first, or wait 10 s after it died",
-        "该节点仍在运行；请先停止它，或在其意外终止后等待 10 秒",
+        "the {} is still at work; stop it first, or wait 10 s after it died",
+        "{0*}仍在运行；请先停止它，或在其意外终止后等待 10 秒",
     ),
     (
         "to change your own password, give your current one too: POST /api/v1/password",
@@ -233,6 +233,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     // Memories.
     ("memory", "记忆"),
+    ("node", "节点"),
     ("proposal", "提议"),
     ("the memory", "记忆"),
     ("the {}'s name", "{0*}的名称"),

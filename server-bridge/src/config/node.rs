@@ -10,7 +10,7 @@ use crate::limits::DRAIN_MAX;
 /// The flags of nodes.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct NodeArgs {
-    /// How the other nodes reach this one, such as https://node-a.example.org; makes the server a node, which needs --database
+    /// The HTTP address at which the other nodes reach this one; makes the server a node, which needs --database
     #[arg(long, value_name = "URL")]
     pub node_url: Option<String>,
     /// How long answers in progress may go on when the server is asked to stop, such as 60s or 5m; a second signal ends the wait

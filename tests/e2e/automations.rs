@@ -77,7 +77,7 @@ fn a_schedule_runs_once_at_its_time_in_spite_of_kills() {
     const SCHEDULES: u64 = 6;
     let mut world = World::new(|_| Reply::Say("done".to_owned()));
     for number in 0..SCHEDULES {
-        let (name, at) = (format!("once-{number}"), in_seconds(2 + number / 2));
+        let (name, at) = (format!("once-{number}"), in_seconds(3 + number / 2));
         let text = format!("!echo {name} >> ticks");
         world.run(&["cron", "add", &name, &text, "--at", &at, "--new-chats", "--approval", "full"]);
     }
@@ -203,7 +203,7 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
             name,
             "!until [ -e go ]; do sleep 0.05; done",
             "--at",
-            &in_seconds(1),
+            &in_seconds(3),
             "--overlap",
             overlap,
         ]);
@@ -211,7 +211,7 @@ fn a_run_that_comes_while_another_goes_on_is_skipped_or_waits() {
             (runs(&world, "cron", name).first()?["outcome"] == "running").then_some(())
         });
         // The schedule gets a new time; the first run is still in progress.
-        world.run(&["cron", "add", name, "!true", "--at", &in_seconds(1), "--overlap", overlap]);
+        world.run(&["cron", "add", name, "!true", "--at", &in_seconds(3), "--overlap", overlap]);
     }
     let second = |name: &str| {
         eventually("the second run is on record", PATIENCE, || {

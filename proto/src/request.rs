@@ -16,7 +16,8 @@ use crate::path::WirePath;
 pub use relay::{Http, Llm};
 pub use resolved::{DownloadResolved, Present, Resolve, WriteResolved};
 pub use worktree::{
-    WORKTREE_BRANCHES, WORKTREE_NAME_BYTES, WORKTREES, Worktree, WorktreeAction, is_worktree_name,
+    WORKTREE_BRANCHES, WORKTREE_NAME_BYTES, WORKTREE_NAME_RULE, WORKTREES, Worktree, WorktreeAction,
+    is_worktree_name,
 };
 
 /// A request struct with its number on the wire and its response.

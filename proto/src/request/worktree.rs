@@ -42,6 +42,9 @@ pub enum WorktreeAction {
     Remove,
 }
 
+/// The rule of [`is_worktree_name`], in words.
+pub const WORKTREE_NAME_RULE: &str = "a worktree has a name of 1 to 64 letters, digits, `.`, `_` and `-` that begins with a letter or a digit, has no `..` in it, and does not end with `.` or `.lock`";
+
 /// True if a worktree may have a name: 1 to 64 letters, digits, `.`, `_` and `-` of ASCII, beginning with a letter or a digit,
 /// and a valid part of a branch's name for git (no `..`, no `.` or `.lock` at its end).
 pub fn is_worktree_name(name: &str) -> bool {
@@ -60,6 +63,7 @@ mod tests {
 
     #[test]
     fn a_name_is_one_directory_and_a_part_of_a_branch() {
+        assert!(WORKTREE_NAME_RULE.contains(&format!("1 to {WORKTREE_NAME_BYTES} letters")));
         let longest = "a".repeat(WORKTREE_NAME_BYTES);
         for name in ["a", "agent-0123abcd", "v1.2_x", "0", &longest] {
             assert!(is_worktree_name(name), "{name}");

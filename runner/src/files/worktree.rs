@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use pathguard::Root;
 use proto::message::Done;
 use proto::request::{
-    WORKTREE_BRANCHES, WORKTREE_NAME_BYTES, WORKTREES, Worktree, WorktreeAction, is_worktree_name,
+    WORKTREE_BRANCHES, WORKTREE_NAME_RULE, WORKTREES, Worktree, WorktreeAction, is_worktree_name,
 };
 use proto::{ErrorKind, WireError};
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -47,12 +47,7 @@ pub(super) async fn worktree(host: &Host, request: Worktree) -> Result<Done, Wir
     let Files { root, disk } = host.files.clone();
     let Worktree { repository, name, action, .. } = request;
     if !is_worktree_name(&name) {
-        return Err(WireError::new(
-            ErrorKind::InvalidPath,
-            format!(
-                "a worktree has a name of 1 to {WORKTREE_NAME_BYTES} letters, digits, `.`, `_` and `-` that begins with a letter or a digit"
-            ),
-        ));
+        return Err(WireError::new(ErrorKind::InvalidPath, WORKTREE_NAME_RULE));
     }
     // Git's directories are closed to requests, except for this one.
     let root = root.without_protected();

@@ -1,16 +1,18 @@
 //! Chains that stand in a file of a workspace.
 
+use std::fmt;
+
 use api::chain::ChainFile;
 use chains::check::{is_output, is_pattern};
 use chains::limits::TEXT_MAX_BYTES;
 use execs::{route_request, sandbox_user};
-use sandbox::{Range, SandboxError};
 use store::User;
 use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 use crate::house::Inner;
 use crate::limits::CHAIN_FILE_TIMEOUT;
+use crate::obstacle::Obstacle;
 
 impl Inner {
     /// The text of a file in the workspace of one of the user's own agents. What others' agents can read is shown to nobody this way, since
@@ -31,30 +33,16 @@ impl Inner {
                 format!("`{path}` is no path of a file in the workspace; write it like chains/story.md");
             return Err(Error::invalid(why));
         }
-        if let Some(obstacle) = self.obstacle(&agent, user).await? {
-            return Err(Error::refused("offline", format!("the file {path} cannot be read: {obstacle}")));
-        }
-        let unread = |error: &SandboxError| {
-            Error::refused(error.kind(), format!("the file {path} cannot be read: {error}"))
+        let unread = |kind, why: &dyn fmt::Display| {
+            Error::refused(kind, format!("the file {path} cannot be read: {why}"))
         };
         let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
         let reading = async {
             let sandbox = self.router.for_user(&sandbox_user(user), &request).await;
-            let sandbox = sandbox.map_err(|error| {
-                Error::refused(error.kind(), format!("the file {path} cannot be read: {error}"))
-            })?;
+            let sandbox = sandbox.map_err(|error| unread(error.kind(), &Obstacle::from(error)))?;
             // One byte more shows that the file is too large.
-            let range = Range { offset: 0, length: Some(TEXT_MAX_BYTES as u64 + 1) };
-            let mut reader =
-                sandbox.read_file(path.as_bytes(), range).await.map_err(|error| unread(&error))?;
-            let mut content = Vec::new();
-            while let Some(piece) = reader.next().await {
-                content.extend_from_slice(&piece.map_err(|error| unread(&error))?);
-                if content.len() > TEXT_MAX_BYTES {
-                    break;
-                }
-            }
-            Ok::<_, Error>(content)
+            let read = sandbox.read_beginning(path.as_bytes(), TEXT_MAX_BYTES as u64 + 1).await;
+            read.map_err(|error| unread(error.kind(), &error))
         };
         let late =
             |_| Error::refused("unavailable", format!("the file {path} was not read in time; try again"));

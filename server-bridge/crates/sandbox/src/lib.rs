@@ -85,7 +85,7 @@ pub use proto::message::{
     Metadata, Resolved, TreeRead, TreeWritten, Truncation,
 };
 pub use proto::request::{
-    Command, Overflow, Present, Profile, Pty, WORKTREE_BRANCHES, WORKTREE_NAME_BYTES, WORKTREES,
+    Command, Overflow, Present, Profile, Pty, WORKTREE_BRANCHES, WORKTREE_NAME_RULE, WORKTREES,
     WorktreeAction, is_worktree_name,
 };
 pub use proto::{ErrorKind, ExecId};

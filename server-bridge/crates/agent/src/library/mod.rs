@@ -24,7 +24,7 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{StreamExt, stream};
 pub use plugins::{Requires, Role, Skill};
 use records::User;
-use sandbox::{FileKind, Range, Sandbox, SandboxError};
+use sandbox::{FileKind, Sandbox, SandboxError};
 
 use crate::limits::{LIBRARY_DESCRIPTION_CHARS, LIBRARY_ENTRIES, LIBRARY_FILES_AT_ONCE, LIBRARY_NAME_CHARS};
 
@@ -203,21 +203,10 @@ pub async fn beginning(
     file: &str,
     most_bytes: u64,
 ) -> Result<Option<String>, SandboxError> {
-    let range = Range { offset: 0, length: Some(most_bytes) };
-    let mut reader = match sandbox.read_file(file.as_bytes(), range).await {
-        Ok(reader) => reader,
+    let content = match sandbox.read_beginning(file.as_bytes(), most_bytes).await {
+        Ok(content) => content,
         Err(error) => return absent(error),
     };
-    let mut content = Vec::new();
-    while let Some(piece) = reader.next().await {
-        match piece {
-            Ok(piece) => content.extend_from_slice(&piece),
-            Err(error) => return absent(error),
-        }
-        if content.len() as u64 > most_bytes {
-            break;
-        }
-    }
     let text = String::from_utf8_lossy(&content).trim().to_owned();
     Ok((!text.is_empty()).then_some(text))
 }

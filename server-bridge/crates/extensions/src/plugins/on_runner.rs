@@ -2,7 +2,7 @@
 
 use agent::tool::visible;
 use plugins::{Tree, TreeBuilder};
-use sandbox::{FileKind, Range, Sandbox, SandboxError};
+use sandbox::{FileKind, Sandbox, SandboxError};
 
 /// Directories that are not part of a plugin.
 const LEFT_OUT: [&[u8]; 2] = [b".git", b"node_modules"];
@@ -65,12 +65,8 @@ pub(super) async fn file_on(sandbox: &Sandbox, path: &str) -> Result<Vec<u8>, St
 }
 
 async fn file_within(sandbox: &Sandbox, path: &str, most_bytes: usize) -> Result<Vec<u8>, String> {
-    let range = Range { offset: 0, length: Some(most_bytes as u64 + 1) };
-    let mut reader = sandbox.read_file(path.as_bytes(), range).await.map_err(|error| unread(path, &error))?;
-    let mut content = Vec::new();
-    while let Some(piece) = reader.next().await {
-        content.extend_from_slice(&piece.map_err(|error| unread(path, &error))?);
-    }
+    let read = sandbox.read_beginning(path.as_bytes(), most_bytes as u64 + 1).await;
+    let content = read.map_err(|error| unread(path, &error))?;
     if content.len() > most_bytes {
         return Err(format!("{} is too large", visible::line(path)));
     }

@@ -5,7 +5,7 @@
 //! the configuration alone.
 
 use sandbox::{
-    SandboxError, WORKTREE_BRANCHES, WORKTREE_NAME_BYTES, WORKTREES, WorktreeAction, is_worktree_name,
+    SandboxError, WORKTREE_BRANCHES, WORKTREE_NAME_RULE, WORKTREES, WorktreeAction, is_worktree_name,
 };
 
 use super::command::{Ran, Worktrees};
@@ -311,9 +311,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     if is_worktree_name(name) {
         return Ok(());
     }
-    Err(Failure::Told(format!(
-        "a worktree has a name of 1 to {WORKTREE_NAME_BYTES} letters, digits, `.`, `_` and `-` that begins with a letter or a digit"
-    )))
+    Err(Failure::Told(WORKTREE_NAME_RULE.to_owned()))
 }
 
 impl Ran {

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { relativeWords } from "./useTimeWords";
 
-test("ages are rounded down, a clock ahead is now, and both are in the language", () => {
+test("times are rounded towards now, and are in the language", () => {
   const minute = 60_000;
-  const ages = [-5, 30_000, 5 * minute, 180 * minute, 1_500 * minute, 4_500 * minute];
-  const words = (language: string) => ages.map((age) => relativeWords(0, age, language));
-  expect(words("en")).toEqual(["now", "now", "5 min. ago", "3 hr. ago", "yesterday", "3 days ago"]);
-  expect(words("zh")).toEqual(["现在", "现在", "5分钟前", "3小时前", "昨天", "3天前"]);
+  const times = [-4_500, -1_500, -180, -5, -0.5, 0.5, 5, 180, 1_500, 4_500].map((minutes) => minutes * minute);
+  const words = (language: string) => times.map((at) => relativeWords(at, 0, language));
+  const english = ["3 days ago", "yesterday", "3 hr. ago", "5 min. ago", "now"];
+  expect(words("en")).toEqual([...english, "now", "in 5 min.", "in 3 hr.", "tomorrow", "in 3 days"]);
+  expect(words("zh")).toEqual(["3天前", "昨天", "3小时前", "5分钟前", "现在", "现在", "5分钟后", "3小时后", "明天", "3天后"]);
 });

@@ -6,14 +6,18 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** For example "now", "5 minutes ago", "yesterday", "3 days ago"; a clock slightly ahead counts as now. */
+/**
+ * For example "now", "5 minutes ago", "yesterday", "in 3 days". Rounded towards now, so that less than a minute, either way, is "now".
+ */
 export function relativeWords(at: number, now: number, language: string): string {
   const words = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
-  const age = Math.max(0, now - at);
-  if (age < MINUTE_MS) return words.format(0, "second");
-  if (age < HOUR_MS) return words.format(-Math.floor(age / MINUTE_MS), "minute");
-  if (age < DAY_MS) return words.format(-Math.floor(age / HOUR_MS), "hour");
-  return words.format(-Math.floor(age / DAY_MS), "day");
+  const ahead = at - now;
+  const distance = Math.abs(ahead);
+  const rounded = (unit: number) => Math.trunc(ahead / unit);
+  if (distance < MINUTE_MS) return words.format(0, "second");
+  if (distance < HOUR_MS) return words.format(rounded(MINUTE_MS), "minute");
+  if (distance < DAY_MS) return words.format(rounded(HOUR_MS), "hour");
+  return words.format(rounded(DAY_MS), "day");
 }
 
 export function useTimeWords() {
@@ -21,7 +25,10 @@ export function useTimeWords() {
   const { language } = i18n;
   return useMemo(
     () => ({
-      relative: (at: number, now: number) => relativeWords(at, now, language),
+      /** Of what has happened. A server's clock that is ahead of this one's does not put it into the future. */
+      relative: (at: number, now: number) => relativeWords(Math.min(at, now), now, language),
+      /** Of what will happen; "now" once its time has come. */
+      until: (at: number, now: number) => relativeWords(Math.max(at, now), now, language),
       absolute: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" }),
       /** For example "1,234", or "1.2K" with `compact`. */
       figure: (value: number, compact = false) =>

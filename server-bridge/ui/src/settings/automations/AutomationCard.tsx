@@ -21,7 +21,7 @@ const BADGES = { active: marks.holds, paused: marks.lacks, ended: undefined };
 
 export function AutomationCard({ automation, act, onEdit }: Props) {
   const { t } = useTranslation("settings");
-  const { relative, absolute } = useTimeWords();
+  const { until, absolute } = useTimeWords();
   const now = useNow();
   const requests = useRequests();
   const [open, setOpen] = useState(false);
@@ -36,7 +36,7 @@ export function AutomationCard({ automation, act, onEdit }: Props) {
         </h4>
         {next_at !== null && (
           <span className="hint" title={absolute(next_at)}>
-            {t("automations.next", { when: relative(next_at, now) })}
+            {t("automations.next", { when: until(next_at, now) })}
           </span>
         )}
       </header>

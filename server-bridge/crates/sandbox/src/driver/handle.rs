@@ -3,12 +3,13 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
+use futures_channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use proto::limits::{MAX_DATA_BYTES, MAX_REQUESTS};
 use proto::message::MessageType;
 use proto::request::RequestType;
 use proto::session::Close;
 use proto::{Channel, DataBuf, ErrorKind, ExecId, Request};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::driver::plug::{Plug, Plugged, Presence};
 use crate::driver::stream::{AckMode, Reading, StreamEvent, StreamState};
@@ -17,13 +18,10 @@ use crate::facts::RunnerFacts;
 use crate::link::Link;
 
 /// A request of a handle to the driver.
-///
-/// The channel is unbounded, but its content is bounded: at most 1,024 requests are in progress, each holds at most 256 KiB
-/// of unsent data, and a report of drained bytes covers at least 16 KiB of credit.
 #[derive(Debug)]
 pub(crate) enum Command {
     Open {
-        /// Boxed: the channel of every idle runner has room for some commands.
+        /// Boxed: it is larger than the other commands.
         request: Box<Request>,
         stream: Arc<StreamState>,
         permit: OwnedSemaphorePermit,
@@ -49,12 +47,21 @@ pub(crate) enum Command {
     Close(Option<Close>),
 }
 
+/// Commands on their way to a driver. That of an idle runner holds no memory, unlike tokio's channel, which has room for 32 commands
+/// from the start (2 KiB).
+///
+/// It is unbounded, but its content is bounded: at most 1,024 requests are in progress, each holds at most 256 KiB of unsent data,
+/// and a report of drained bytes covers at least 16 KiB of credit.
+pub(crate) fn commands() -> (UnboundedSender<Command>, UnboundedReceiver<Command>) {
+    unbounded()
+}
+
 /// Opens streams on a runner. Outlives the runner's process; every request is `offline` then, as it is without a link,
 /// unless the runner announced that it will be back: then requests wait for it.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkHandle {
     facts: Arc<RunnerFacts>,
-    commands: mpsc::UnboundedSender<Command>,
+    commands: UnboundedSender<Command>,
     shared: Arc<Shared>,
 }
 
@@ -80,7 +87,7 @@ impl LinkHandle {
         place: Arc<str>,
         started_by: StartedBy,
         facts: Arc<RunnerFacts>,
-        commands: mpsc::UnboundedSender<Command>,
+        commands: UnboundedSender<Command>,
         presence: Arc<Presence>,
     ) -> Self {
         let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
@@ -179,7 +186,7 @@ impl LinkHandle {
         }));
         let is_attached = matches!(*request, Request::Attach(_));
         self.commands
-            .send(Command::Open { request, stream: Arc::clone(&state), permit })
+            .unbounded_send(Command::Open { request, stream: Arc::clone(&state), permit })
             .map_err(|_| self.offline())?;
         Ok(OpenStream { link: self.clone(), state, is_attached, is_over: false })
     }
@@ -212,7 +219,7 @@ impl LinkHandle {
 
     pub(crate) fn send(&self, command: Command) {
         // A driver that is gone has failed all its streams already; there is nothing left to do.
-        let _ = self.commands.send(command);
+        let _ = self.commands.unbounded_send(command);
     }
 }
 

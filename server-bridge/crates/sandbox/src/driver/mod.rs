@@ -33,13 +33,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures_util::{Sink, Stream};
+use futures_channel::mpsc::UnboundedReceiver;
+use futures_util::{Sink, Stream, StreamExt as _};
 use proto::session::{Close, CloseCode};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use handle::{Command, LinkHandle, OpenStream, Piece, StartedBy, StreamWriter};
+pub(crate) use handle::{Command, LinkHandle, OpenStream, Piece, StartedBy, StreamWriter, commands};
 pub(crate) use plug::{LinkEnd, Plugged, Presence};
 pub use stream::AckMode;
 pub(crate) use stream::{Seat, StreamEvent, StreamState};
@@ -57,7 +58,7 @@ use table::Table;
 pub(crate) struct Driver {
     transport: Option<Transport>,
     table: Table,
-    commands: mpsc::UnboundedReceiver<Command>,
+    commands: UnboundedReceiver<Command>,
     timer: Pin<Box<Sleep>>,
     presence: Arc<Presence>,
 }
@@ -75,7 +76,7 @@ struct Over(Option<Close>);
 
 /// A driver for a runner without a link yet, and the handle that gives it one and opens streams.
 pub(crate) fn driver(place: &str, started_by: StartedBy, facts: Arc<RunnerFacts>) -> (LinkHandle, Driver) {
-    let (sender, commands) = mpsc::unbounded_channel();
+    let (sender, commands) = commands();
     let place: Arc<str> = place.into();
     let table = Table::new(Arc::clone(&place), Instant::now().into_std());
     let timer = Box::pin(sleep_until(table.next_timeout().into()));
@@ -127,7 +128,7 @@ impl Driver {
 
     fn take_commands(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         let mut now = None;
-        while let Poll::Ready(command) = self.commands.poll_recv(cx) {
+        while let Poll::Ready(command) = self.commands.poll_next_unpin(cx) {
             // Without any handle left, this runner is not needed any more.
             let command = command.ok_or(Over(None))?;
             let now = *now.get_or_insert_with(|| Instant::now().into_std());

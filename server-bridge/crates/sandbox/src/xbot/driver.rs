@@ -9,6 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_channel::mpsc::UnboundedReceiver;
 use futures_util::{Sink, SinkExt, StreamExt};
 use proto::{Request, StreamId};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -21,7 +22,7 @@ use super::job::{Input, Job};
 use super::path::Workspace;
 use crate::budget::{MessageAccount, MessageBudget};
 use crate::driver::{
-    Command, LinkEnd, LinkHandle, Presence, Seat, StartedBy, StreamEvent, StreamState, end_state,
+    Command, LinkEnd, LinkHandle, Presence, Seat, StartedBy, StreamEvent, StreamState, commands, end_state,
 };
 use crate::error::SandboxError;
 use crate::facts::RunnerFacts;
@@ -43,7 +44,7 @@ pub(crate) struct Peer {
 #[derive(Debug)]
 pub(crate) struct Driver<L> {
     link: L,
-    commands: mpsc::UnboundedReceiver<Command>,
+    commands: UnboundedReceiver<Command>,
     place: Arc<str>,
     workspace: Arc<Workspace>,
     calls: Calls,
@@ -54,7 +55,7 @@ pub(crate) struct Driver<L> {
 
 /// A driver for a registered link and the handle that opens streams on it.
 pub(crate) fn driver<L: Link>(link: L, peer: Peer, budget: MessageBudget) -> (LinkHandle, Driver<L>) {
-    let (sender, commands) = mpsc::unbounded_channel();
+    let (sender, commands) = commands();
     let place: Arc<str> = peer.place.into();
     let workspace = Arc::new(Workspace::new(&peer.facts.workspace));
     let (calls, outgoing) = Calls::new(Arc::clone(&place), peer.user);
@@ -117,7 +118,7 @@ impl<L: Link> Driver<L> {
                 ended = &mut writer => {
                     Err(LinkEnd::Failed(ended.err().unwrap_or(io::ErrorKind::BrokenPipe.into())))
                 }
-                command = commands.recv() => running.act(command),
+                command = commands.next() => running.act(command),
                 Some(call) = outgoing.recv() => {
                     running.send(call);
                     Ok(())
@@ -274,7 +275,7 @@ where
 }
 
 /// Fails the requests that were never begun.
-fn fail_unopened(commands: &mut mpsc::UnboundedReceiver<Command>, place: &str) {
+fn fail_unopened(commands: &mut UnboundedReceiver<Command>, place: &str) {
     commands.close();
     while let Ok(command) = commands.try_recv() {
         if let Command::Open { stream, .. } = command {

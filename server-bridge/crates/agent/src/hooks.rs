@@ -98,6 +98,8 @@ pub enum Place<'a> {
     },
     /// A summary has replaced part of the conversation. This only watches.
     Compressed {
+        /// True if the user asked for it.
+        is_asked: bool,
         /// The summary.
         summary: &'a str,
     },

@@ -59,8 +59,8 @@ impl TurnHooks {
             Place::Compresses { is_asked } => {
                 vec![Happening::PreCompact { trigger: trigger(is_asked), instructions: String::new() }]
             }
-            Place::Compressed { summary } => {
-                vec![Happening::PostCompact { trigger: trigger(false), summary: summary.to_owned() }]
+            Place::Compressed { is_asked, summary } => {
+                vec![Happening::PostCompact { trigger: trigger(is_asked), summary: summary.to_owned() }]
             }
             Place::TurnEnds { status: TurnStatus::Failed, error } => vec![Happening::AgentError {
                 kind: "unknown".to_owned(),

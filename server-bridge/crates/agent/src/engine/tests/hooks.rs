@@ -30,7 +30,7 @@ impl Hook for Says {
             Place::CallsEnd { calls } => format!("calls {}", calls.len()),
             Place::Stops { text, is_again } => format!("stops {text:?} {is_again}"),
             Place::Compresses { is_asked } => format!("compresses {is_asked}"),
-            Place::Compressed { summary } => format!("compressed {summary:?}"),
+            Place::Compressed { is_asked, summary } => format!("compressed {is_asked} {summary:?}"),
             Place::TurnEnds { status, error } => format!("ends {status:?} {error:?}"),
         };
         let of = if turn.is_sub_agent() { "sub-agent's hook" } else { "hook" };

@@ -4,9 +4,11 @@ use llm::{Error, Message, Stop};
 use records::TurnStatus;
 
 use super::fakes::{Does, Fake};
+use super::hooks::Says;
 use super::model::{Step, calls, ended, fails, says, text, took};
 use super::world::World;
 use crate::context::ContextMode;
+use crate::hooks::Words;
 use crate::limits::COMPRESS_FORCED_TIMES;
 
 /// Long earlier turns.
@@ -245,9 +247,11 @@ async fn old_results_stay_whole_where_no_layer_works() {
 #[tokio::test(start_paused = true)]
 async fn a_chat_at_rest_is_compressed_and_a_short_one_says_why_not() {
     let world = world("SHORT");
+    let log = world.log.clone();
+    let world = world.hooked(Says { log, at: "nowhere", words: Words::default() });
     world.before(long(8));
     assert_eq!(world.compress().await, None);
-    world.log.came(&["compacted", "notice 🗜️"]);
+    world.log.came(&["hook compresses true", "compacted", "notice 🗜️", "hook compressed true"]);
     let short = self::world("SHORT");
     short.before(vec![Message::user("hi")]);
     assert_eq!(short.compress().await, None);

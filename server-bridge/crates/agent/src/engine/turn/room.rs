@@ -153,7 +153,7 @@ impl Turn<'_> {
              goes on from a summary."
         );
         self.display().notice(&text).await?;
-        self.words(Place::Compressed { summary: &said }).await;
+        self.words(Place::Compressed { is_asked, summary: &said }).await;
         Ok(true)
     }
 

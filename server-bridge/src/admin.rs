@@ -19,7 +19,6 @@ const ACCOUNTS_FILE: &str = "/etc/passwd";
 
 /// Manage the accounts of the server on this machine
 #[derive(Debug, clap::Parser)]
-#[command(name = "user")]
 pub struct UserOptions {
     #[command(subcommand)]
     command: UserCommand,

@@ -24,7 +24,6 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Copy the database of the server on this machine, which may keep running
 #[derive(Debug, clap::Parser)]
-#[command(name = "backup")]
 pub struct BackupOptions {
     /// The file to write; an earlier backup there is replaced once the new one is complete
     #[arg(value_name = "FILE")]

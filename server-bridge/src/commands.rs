@@ -38,13 +38,14 @@ pub fn main() -> ExitCode {
 
 /// Run the server
 #[derive(Parser)]
-#[command(name = "serve")]
 struct ServeCommand {
     #[command(flatten)]
     options: ServeArgs,
 }
 
 impl Command for ServeCommand {
+    const NAME: &'static str = "serve";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         crate::serve::main(self.options, globals.home.as_deref())
             .map(|()| ExitCode::SUCCESS)
@@ -54,7 +55,7 @@ impl Command for ServeCommand {
 
 /// Read the document on standard input: the server runs this, confined, for each document
 #[derive(Parser)]
-#[command(name = extract::COMMAND, hide = true)]
+#[command(hide = true)]
 struct ExtractCommand {
     /// The document's name, whose ending helps where its content does not tell its kind
     #[arg(long, default_value = "", value_name = "NAME")]
@@ -62,30 +63,40 @@ struct ExtractCommand {
 }
 
 impl Command for ExtractCommand {
+    const NAME: &'static str = extract::COMMAND;
+
     fn run(self, _globals: &Globals) -> Result<ExitCode, Failure> {
         Ok(extract::child::main(&self.name))
     }
 }
 
 impl Command for UserOptions {
+    const NAME: &'static str = "user";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         done(globals, |home| crate::admin::main(self, home))
     }
 }
 
 impl Command for BackupOptions {
+    const NAME: &'static str = "backup";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         done(globals, |home| crate::backup::main(&self, home))
     }
 }
 
 impl Command for RestoreOptions {
+    const NAME: &'static str = "restore";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         done(globals, |home| restore::main(&self, home))
     }
 }
 
 impl Command for StoreOptions {
+    const NAME: &'static str = "store";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         done(globals, |_| crate::store_copy::main(self))
     }

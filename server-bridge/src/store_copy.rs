@@ -11,7 +11,6 @@ use crate::serve::lock::ServerLock;
 
 /// Move the server's data between its file and a PostgreSQL database
 #[derive(Debug, clap::Parser)]
-#[command(name = "store")]
 pub(crate) struct StoreOptions {
     #[command(subcommand)]
     command: StoreCommand,

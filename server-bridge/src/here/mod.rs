@@ -46,7 +46,6 @@ use standing::Standing;
 
 /// Chat in this directory with a private server and runner, which end with the chat
 #[derive(Parser)]
-#[command(name = "here")]
 pub(crate) struct HereOptions {
     /// The directory that commands work in [default: the current one]
     #[arg(value_name = "DIR")]
@@ -62,6 +61,8 @@ pub(crate) struct HereOptions {
 }
 
 impl Command for HereOptions {
+    const NAME: &'static str = "here";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         run(globals, self)
     }

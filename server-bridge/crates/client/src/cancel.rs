@@ -12,7 +12,6 @@ use crate::{names, output};
 
 /// End a running command
 #[derive(Parser)]
-#[command(name = "cancel")]
 pub(crate) struct CancelOptions {
     /// Its id, as `exec --detach` and `ps` print it
     #[arg(value_name = "ID", add = names::commands())]
@@ -20,6 +19,8 @@ pub(crate) struct CancelOptions {
 }
 
 impl Command for CancelOptions {
+    const NAME: &'static str = "cancel";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(cancel(globals, self))
     }

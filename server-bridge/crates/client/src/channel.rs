@@ -20,7 +20,6 @@ use crate::globals::Globals;
 
 /// Manage channels: accounts on messengers through which you reach your chats
 #[derive(Parser)]
-#[command(name = "channel")]
 pub(crate) enum ChannelCommand {
     /// List the messengers, and what an account on each needs
     Kinds,
@@ -87,6 +86,8 @@ pub(crate) struct AddOptions {
 }
 
 impl Command for ChannelCommand {
+    const NAME: &'static str = "channel";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

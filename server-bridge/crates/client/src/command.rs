@@ -11,9 +11,11 @@ use crate::globals::Globals;
 /// The end of a command: its exit code, or why it was not done.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// A command. The type has its arguments; its name and its description are those that clap gets: `#[command(name = …)]` and
-/// the type's documentation.
+/// A command. The type has its arguments, and its documentation is the command's description.
 pub trait Command: Parser {
+    /// The command's name.
+    const NAME: &'static str;
+
     /// Does what the arguments ask for, and gives the exit code.
     ///
     /// # Errors
@@ -24,6 +26,7 @@ pub trait Command: Parser {
 /// A command as the program knows it.
 #[derive(Clone, Copy)]
 pub struct Registration {
+    pub(crate) name: &'static str,
     arguments: fn() -> clap::Command,
     run: fn(&Globals, &ArgMatches) -> Result<Outcome, clap::Error>,
 }
@@ -31,12 +34,16 @@ pub struct Registration {
 impl Registration {
     /// The registration of a command.
     pub const fn of<C: Command>() -> Self {
-        Self { arguments: C::command, run: |globals, matches| Ok(C::from_arg_matches(matches)?.run(globals)) }
+        Self {
+            name: C::NAME,
+            arguments: C::command,
+            run: |globals, matches| Ok(C::from_arg_matches(matches)?.run(globals)),
+        }
     }
 
     /// Its name, arguments and help.
     pub(crate) fn arguments(self) -> clap::Command {
-        (self.arguments)()
+        (self.arguments)().name(self.name)
     }
 
     /// Runs the command with its parsed arguments.

@@ -21,7 +21,6 @@ const PROGRAM: &str = "sandbridge";
 
 /// Print a completion script for a shell
 #[derive(Parser)]
-#[command(name = "completions")]
 pub(crate) struct CompletionsOptions {
     /// The shell
     #[arg(value_enum)]
@@ -29,6 +28,8 @@ pub(crate) struct CompletionsOptions {
 }
 
 impl Command for CompletionsOptions {
+    const NAME: &'static str = "completions";
+
     fn run(self, _: &Globals) -> Result<ExitCode, Failure> {
         run(self)
     }

@@ -25,7 +25,6 @@ const ARCHIVE_MODE: u32 = 0o600;
 
 /// Show, stop, save, export, replace or remove your container
 #[derive(Parser)]
-#[command(name = "container")]
 pub(crate) enum ContainerCommand {
     /// Show the state and the limits of your container
     Status,
@@ -55,6 +54,8 @@ pub(crate) enum ContainerCommand {
 }
 
 impl Command for ContainerCommand {
+    const NAME: &'static str = "container";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

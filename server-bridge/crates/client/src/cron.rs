@@ -15,7 +15,6 @@ use crate::globals::Globals;
 
 /// Manage schedules: messages that are posted to a chat once, or repeatedly
 #[derive(Parser)]
-#[command(name = "cron")]
 pub(crate) enum CronCommand {
     /// Add a schedule, or change the one with this name
     Add(Box<AddOptions>),
@@ -75,6 +74,8 @@ enum Missed {
 }
 
 impl Command for CronCommand {
+    const NAME: &'static str = "cron";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -22,7 +22,6 @@ use options::{AddAgent, Chain};
 
 /// Manage groups: people and agents in one log
 #[derive(Parser)]
-#[command(name = "group")]
 pub(crate) enum GroupCommand {
     /// List the groups that you are in
     List,
@@ -138,6 +137,8 @@ pub(crate) enum GroupCommand {
 }
 
 impl Command for GroupCommand {
+    const NAME: &'static str = "group";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -21,7 +21,6 @@ use crate::globals::Globals;
 
 /// Manage the hooks that run at certain points of a model's turn
 #[derive(Parser)]
-#[command(name = "hook")]
 pub(crate) enum HookCommand {
     /// List the hooks that apply to you
     List {
@@ -80,6 +79,8 @@ pub(crate) enum HookCommand {
 }
 
 impl Command for HookCommand {
+    const NAME: &'static str = "hook";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

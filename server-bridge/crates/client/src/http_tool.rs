@@ -25,7 +25,6 @@ use crate::globals::Globals;
 
 /// Manage the HTTP tools of your models: requests that a document describes, without code
 #[derive(Parser)]
-#[command(name = "http-tool")]
 pub(crate) enum HttpToolCommand {
     /// List the HTTP tools that apply to you
     List {
@@ -128,6 +127,8 @@ pub(crate) struct ImportOptions {
 }
 
 impl Command for HttpToolCommand {
+    const NAME: &'static str = "http-tool";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -16,7 +16,6 @@ use crate::globals::Globals;
 
 /// Manage the API keys of your programs
 #[derive(Parser)]
-#[command(name = "key")]
 pub(crate) enum KeyCommand {
     /// Make a key for a program: prints it, once
     Add {
@@ -40,6 +39,8 @@ pub(crate) enum KeyCommand {
 }
 
 impl Command for KeyCommand {
+    const NAME: &'static str = "key";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -19,7 +19,6 @@ use crate::globals::Globals;
 
 /// Manage the documents in which your models look things up: collections of files, and folders of your runners
 #[derive(Parser)]
-#[command(name = "knowledge")]
 pub(crate) enum KnowledgeCommand {
     /// List the collections that you can search
     List,
@@ -98,6 +97,8 @@ pub(crate) enum KnowledgeCommand {
 }
 
 impl Command for KnowledgeCommand {
+    const NAME: &'static str = "knowledge";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

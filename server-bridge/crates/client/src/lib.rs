@@ -117,7 +117,7 @@ struct Parsed {
 /// The whole `sandbridge` program with these commands: parses the command line, carries it out, reports how it ended.
 pub fn main(commands: &[Registration]) -> ExitCode {
     completions::answer(|| program(commands));
-    let mut command = without_empty_variables(program(commands));
+    let mut command = without_empty_variables(program_for(commands, std::env::args_os()));
     let Parsed { globals, registration, matches } = parse(&mut command, commands, std::env::args_os())
         .unwrap_or_else(|error| {
             let mut command = with_plain_usage(without_empty_variables(program(commands)));
@@ -137,6 +137,16 @@ fn program(commands: &[Registration]) -> clap::Command {
     Cli::command().subcommands(commands.iter().map(|registration| registration.arguments()))
 }
 
+/// What parses this command line, if it is valid: commands that it does not name have no arguments. Those of all commands take more
+/// time than everything else that `sandbridge exec` does before it connects.
+fn program_for(commands: &[Registration], arguments: impl Iterator<Item = OsString>) -> clap::Command {
+    let words: Vec<OsString> = arguments.collect();
+    let named = |registration: &Registration| words.iter().any(|word| word == registration.name);
+    Cli::command().subcommands(commands.iter().map(|registration| {
+        if named(registration) { registration.arguments() } else { clap::Command::new(registration.name) }
+    }))
+}
+
 fn parse(
     command: &mut clap::Command,
     commands: &[Registration],
@@ -146,7 +156,7 @@ fn parse(
     let globals = Cli::from_arg_matches(&matches).map_err(|error| error.format(command))?.globals;
     let missing = || clap::Error::new(clap::error::ErrorKind::MissingSubcommand);
     let (name, matches) = matches.remove_subcommand().ok_or_else(missing)?;
-    let registration = commands.iter().find(|registration| registration.arguments().get_name() == name);
+    let registration = commands.iter().find(|registration| registration.name == name);
     Ok(Parsed { globals, registration: *registration.ok_or_else(missing)?, matches })
 }
 
@@ -200,6 +210,17 @@ mod tests {
             Cli::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();
         assert!(globals.contains(&"server".to_owned()), "{globals:?}");
         COMMANDS.iter().for_each(|registration| check(&registration.arguments(), &globals));
+    }
+
+    #[test]
+    fn only_the_named_command_has_its_arguments() {
+        let words = ["sandbridge", "exec", "--on", "laptop", "--", "true"].map(OsString::from);
+        let mut command = program_for(COMMANDS, words.clone().into_iter());
+        let has_arguments = |name: &str| command.find_subcommand(name).unwrap().get_arguments().count() > 0;
+        assert!(has_arguments("exec") && !has_arguments("cp"));
+        let Parsed { matches, .. } = parse(&mut command, COMMANDS, words).unwrap();
+        let options = exec::ExecOptions::from_arg_matches(&matches).unwrap();
+        assert_eq!(options.command, ["true"]);
     }
 
     #[test]

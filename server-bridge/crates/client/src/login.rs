@@ -16,7 +16,6 @@ use crate::globals::Globals;
 
 /// Log in to a server
 #[derive(Parser)]
-#[command(name = "login")]
 pub(crate) struct LoginOptions {
     /// Your user name on the server
     #[arg(long, value_name = "NAME", env = "SANDBRIDGE_USER", hide_env_values = true)]
@@ -27,6 +26,8 @@ pub(crate) struct LoginOptions {
 }
 
 impl Command for LoginOptions {
+    const NAME: &'static str = "login";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(log_in(globals, self))
     }

@@ -13,10 +13,11 @@ use crate::output;
 
 /// Log out
 #[derive(Parser)]
-#[command(name = "logout")]
 pub(crate) struct LogoutOptions {}
 
 impl Command for LogoutOptions {
+    const NAME: &'static str = "logout";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(log_out(globals))
     }

@@ -28,7 +28,6 @@ const LOGIN_REQUIRED: &str = "login_required";
 
 /// Manage the MCP servers that offer tools to your models
 #[derive(Parser)]
-#[command(name = "mcp-server")]
 pub(crate) enum McpServerCommand {
     /// List the MCP servers that apply to you
     List {
@@ -114,6 +113,8 @@ pub(crate) enum McpServerCommand {
 }
 
 impl Command for McpServerCommand {
+    const NAME: &'static str = "mcp-server";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -18,7 +18,6 @@ use crate::globals::Globals;
 
 /// Manage what agents remember about you from chat to chat
 #[derive(Parser)]
-#[command(name = "memory")]
 pub(crate) enum MemoryCommand {
     /// List what is remembered
     List,
@@ -125,6 +124,8 @@ pub(super) enum Switch {
 }
 
 impl Command for MemoryCommand {
+    const NAME: &'static str = "memory";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

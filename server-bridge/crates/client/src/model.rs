@@ -19,7 +19,6 @@ use crate::globals::Globals;
 
 /// Choose, add, try and remove the models that answer in your chats
 #[derive(Parser)]
-#[command(name = "model")]
 pub(crate) enum ModelCommand {
     /// List the models you can choose
     List,
@@ -52,6 +51,8 @@ pub(crate) enum ModelCommand {
 }
 
 impl Command for ModelCommand {
+    const NAME: &'static str = "model";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -15,7 +15,6 @@ use crate::globals::Globals;
 
 /// Look after the nodes that share the server's database, as its administrator
 #[derive(Parser)]
-#[command(name = "node")]
 pub(crate) enum NodeCommand {
     /// List the nodes with their states and the number of users that each works for
     List,
@@ -33,6 +32,8 @@ struct Forgotten<'a> {
 }
 
 impl Command for NodeCommand {
+    const NAME: &'static str = "node";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -21,7 +21,6 @@ use offers::{MarketplaceCommand, ShelfCommand};
 
 /// Manage plugins: skills, roles, slash commands, hooks and MCP servers in one
 #[derive(Parser)]
-#[command(name = "plugin")]
 pub(crate) enum PluginCommand {
     /// List your plugins
     List,
@@ -71,6 +70,8 @@ pub(crate) enum PluginCommand {
 }
 
 impl Command for PluginCommand {
+    const NAME: &'static str = "plugin";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

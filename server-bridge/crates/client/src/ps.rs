@@ -13,7 +13,6 @@ use crate::output;
 
 /// List the running commands
 #[derive(Parser)]
-#[command(name = "ps")]
 pub(crate) struct PsOptions {
     /// Also list those that have ended
     #[arg(long)]
@@ -21,6 +20,8 @@ pub(crate) struct PsOptions {
 }
 
 impl Command for PsOptions {
+    const NAME: &'static str = "ps";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(list(globals, self))
     }

@@ -16,7 +16,6 @@ use crate::globals::Globals;
 
 /// Manage the rules that allow or deny a model's tool calls
 #[derive(Parser)]
-#[command(name = "rule")]
 pub(crate) enum RuleCommand {
     /// List the rules that apply to you
     List,
@@ -74,6 +73,8 @@ impl From<Effect> for RuleEffect {
 }
 
 impl Command for RuleCommand {
+    const NAME: &'static str = "rule";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -15,7 +15,6 @@ use crate::globals::Globals;
 
 /// Manage the machines that run your commands
 #[derive(Parser)]
-#[command(name = "runner")]
 pub(crate) enum RunnerCommand {
     /// Add a runner: prints the line to paste on its machine, with a one-use token; the first machine that uses it gets a
     /// permanent one
@@ -56,6 +55,8 @@ pub(crate) enum RunnerCommand {
 }
 
 impl Command for RunnerCommand {
+    const NAME: &'static str = "runner";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

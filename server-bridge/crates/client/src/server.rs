@@ -13,7 +13,6 @@ use crate::globals::Globals;
 
 /// Change the settings of the server, as its administrator
 #[derive(Parser)]
-#[command(name = "server")]
 pub(crate) enum ServerCommand {
     /// Change the given settings, if any, and show all settings; changes apply to the next answers
     Settings(SettingsOptions),
@@ -42,6 +41,8 @@ pub(crate) struct SettingsOptions {
 struct Wanted<T>(Option<T>);
 
 impl Command for ServerCommand {
+    const NAME: &'static str = "server";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         let Self::Settings(options) = self;
         block_on(settings(globals, options))

@@ -15,7 +15,6 @@ use crate::globals::Globals;
 
 /// Manage triggers: messages that are posted to a chat when a signed webhook arrives
 #[derive(Parser)]
-#[command(name = "trigger")]
 pub(crate) enum TriggerCommand {
     /// Add a trigger, and print its address and its secret once; or change the one with this name
     Add(Box<AddOptions>),
@@ -85,6 +84,8 @@ fn condition(text: &str) -> Result<DeliveryCondition, &'static str> {
 }
 
 impl Command for TriggerCommand {
+    const NAME: &'static str = "trigger";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -19,7 +19,6 @@ use crate::globals::Globals;
 
 /// See and approve what a workspace defines: hooks, MCP servers, custom tools, and skills for every prompt
 #[derive(Parser)]
-#[command(name = "trust")]
 pub(crate) enum TrustCommand {
     /// List what your workspace defines: what waits for your approval, what changed since you gave it, and what you approved
     List {
@@ -60,6 +59,8 @@ struct Approved<'a> {
 }
 
 impl Command for TrustCommand {
+    const NAME: &'static str = "trust";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -14,7 +14,6 @@ use crate::globals::Globals;
 
 /// Choose where your commands run
 #[derive(Parser)]
-#[command(name = "use")]
 pub(crate) struct UseOptions {
     /// A runner's name, `__docker__` (your container), `none` (the server itself), or `auto` (your only runner; without a runner,
     /// your container)
@@ -23,6 +22,8 @@ pub(crate) struct UseOptions {
 }
 
 impl Command for UseOptions {
+    const NAME: &'static str = "use";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -28,7 +28,7 @@ use turn::{Conversation, Which};
 
 /// Chat; "!command" runs a shell command
 #[derive(Parser)]
-#[command(name = "chat", disable_help_subcommand = true)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct ChatOptions {
     #[command(subcommand)]
     command: Option<ChatCommand>,
@@ -40,6 +40,8 @@ pub(crate) struct ChatOptions {
 }
 
 impl Command for ChatOptions {
+    const NAME: &'static str = "chat";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

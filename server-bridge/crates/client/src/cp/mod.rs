@@ -32,7 +32,6 @@ use side::{Remote, Route};
 
 /// Copy a file to or from a runner
 #[derive(Parser)]
-#[command(name = "cp")]
 pub(crate) struct CpOptions {
     /// Copy directories with everything in them
     #[arg(short, long)]
@@ -52,6 +51,8 @@ pub(crate) struct CpOptions {
 }
 
 impl Command for CpOptions {
+    const NAME: &'static str = "cp";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

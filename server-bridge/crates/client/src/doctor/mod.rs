@@ -26,7 +26,6 @@ use crate::globals::Globals;
 
 /// Check what works here, what does not, and how to fix it
 #[derive(Parser)]
-#[command(name = "doctor")]
 pub(crate) struct DoctorOptions {
     /// Do not send the model a test message, which costs a few tokens
     #[arg(long)]
@@ -34,6 +33,8 @@ pub(crate) struct DoctorOptions {
 }
 
 impl Command for DoctorOptions {
+    const NAME: &'static str = "doctor";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self))
     }

@@ -15,7 +15,6 @@ use crate::names;
 
 /// Read the output of a running command, and exit with its code
 #[derive(Parser)]
-#[command(name = "attach")]
 pub(crate) struct AttachOptions {
     /// Its id, as `exec --detach` and `ps` print it
     #[arg(value_name = "ID", add = names::commands())]
@@ -29,6 +28,8 @@ pub(crate) struct AttachOptions {
 }
 
 impl Command for AttachOptions {
+    const NAME: &'static str = "attach";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(attach(globals, self)).map_err(Failure::into_not_run)
     }

@@ -37,7 +37,7 @@ use writer::Channel;
 
 /// Run a command and stream its output; exits with the command's own code
 #[derive(Parser)]
-#[command(name = "exec", override_usage = "sandbridge exec [OPTIONS] -- CMD [ARGS]...")]
+#[command(override_usage = "sandbridge exec [OPTIONS] -- CMD [ARGS]...")]
 pub(crate) struct ExecOptions {
     /// Run it on NAME instead of your active runner
     #[arg(long, value_name = "NAME", add = names::places())]
@@ -66,6 +66,8 @@ pub(crate) struct ExecOptions {
 }
 
 impl Command for ExecOptions {
+    const NAME: &'static str = "exec";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self)).map_err(Failure::into_not_run)
     }

@@ -39,10 +39,11 @@ const TRANSPORT_ERROR: i32 = -32000;
 
 /// Serve your runners to an MCP client over standard input and output
 #[derive(Parser)]
-#[command(name = "mcp")]
 pub(crate) struct McpOptions {}
 
 impl Command for McpOptions {
+    const NAME: &'static str = "mcp";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals))
     }

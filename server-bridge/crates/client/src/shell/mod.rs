@@ -39,7 +39,7 @@ use terminal::RawTerminal;
 
 /// Open a terminal on your active runner, with a shell or CMD; exits with its code
 #[derive(Parser)]
-#[command(name = "shell", override_usage = "sandbridge shell [OPTIONS] [-- CMD [ARGS]...]")]
+#[command(override_usage = "sandbridge shell [OPTIONS] [-- CMD [ARGS]...]")]
 #[command(
     after_help = "At the beginning of a line: ~d leaves it running, ~. hangs up, ~? lists the escapes, ~~ sends a tilde. \
         Closing this terminal leaves it running too."
@@ -66,6 +66,8 @@ pub(crate) struct ShellOptions {
 }
 
 impl Command for ShellOptions {
+    const NAME: &'static str = "shell";
+
     fn run(self, globals: &Globals) -> Result<ExitCode, Failure> {
         block_on(run(globals, self)).map_err(Failure::into_not_run)
     }

@@ -13,7 +13,7 @@ use super::names;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage triggers: messages that are posted to a chat when a signed webhook arrives
+/// Manage triggers: messages that are posted to a chat when an authenticated webhook arrives
 #[derive(Parser)]
 #[command(name = "trigger")]
 pub(crate) enum TriggerCommand {

@@ -204,7 +204,7 @@ impl TypedTool for EventTrigger {
     type Services = Automations;
 
     const NAME: &'static str = "EventTrigger";
-    const DESCRIPTION: &'static str = "Triggers of the user: messages that are posted to a chat when a signed webhook arrives, for you to work on then. Use it when the user wants you to react to events of GitHub, GitLab, Slack or another service. The user approves each change, and gets the address and the secret; you do not. A run has the approval mode `plan`.";
+    const DESCRIPTION: &'static str = "Triggers of the user: messages that are posted to a chat when an authenticated webhook arrives, for you to work on then. Use it when the user wants you to react to events of GitHub, GitLab, Slack or another service. The user approves each change, and gets the address and the secret; you do not. A run has the approval mode `plan`.";
     const RULES: Rules = RULES;
 
     fn access(&self) -> Access {

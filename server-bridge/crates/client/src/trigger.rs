@@ -13,7 +13,7 @@ use super::names;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Manage triggers: messages that are posted to a chat when a signed webhook arrives
+/// Manage triggers: messages that are posted to a chat when an authenticated webhook arrives
 #[derive(Parser)]
 pub(crate) enum TriggerCommand {
     /// Add a trigger, and print its address and its secret once; or change the one with this name

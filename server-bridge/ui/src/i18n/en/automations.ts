@@ -5,7 +5,7 @@ export const automations = {
     "A run posts the automation's text to a chat as if you had just written it. The automation's approval mode decides what the agent asks about; a request that nobody answers is denied.",
   none: "There are no automations. Add one below, or ask an agent to.",
   kinds: { schedule: "Schedule", trigger: "Trigger" },
-  kindHints: { schedule: "Runs at certain times.", trigger: "Runs when another service sends a signed webhook." },
+  kindHints: { schedule: "Runs at certain times.", trigger: "Runs when another service sends an authenticated webhook." },
   states: { active: "Active", paused: "Paused", ended: "Ended" },
   pausedBecause: "Paused: {{why}}",
   next: "Next run {{when}}",

@@ -5,7 +5,7 @@ export const automations: Room<"settings">["automations"] = {
   about: "每次运行都会把文本发送到会话中，如同你亲自发送。哪些操作需要询问由自动任务的审批模式决定；无人回应的请求会被拒绝。",
   none: "还没有自动任务。可在下方新建，或让智能体新建。",
   kinds: { schedule: "定时任务", trigger: "触发器" },
-  kindHints: { schedule: "在设定的时间运行。", trigger: "收到其他服务带签名的 webhook 时运行。" },
+  kindHints: { schedule: "在设定的时间运行。", trigger: "收到其他服务经过身份验证的 webhook 时运行。" },
   states: { active: "启用", paused: "已暂停", ended: "已结束" },
   pausedBecause: "已暂停：{{why}}",
   next: "下次运行：{{when}}",

@@ -12,7 +12,7 @@ export const chat = {
   jumpNew: "Jump to newest, {{count}} new",
   bound: "This chat is bound to {{place}}, whichever runner is active.",
   untitled: "Untitled chat",
-  subAgentChat: "A sub-agent works here. Write to one that has a name in the chat that called it, with /agent.",
+  subAgentChat: "A sub-agent works in this chat. To write to a sub-agent that has a name, use /agent in the chat that called it.",
   back: "Back to {{title}}",
   backToChat: "the parent chat",
   addModel: "Add a model",
@@ -201,7 +201,7 @@ export const chat = {
   card: {
     submit: "Submit",
     choose: "Choose …",
-    draft: "The card is not sent yet.",
+    draft: "The card has not been sent yet.",
     answered: "Answered: {{answer}}",
     table: "Table, scrolls sideways",
   },

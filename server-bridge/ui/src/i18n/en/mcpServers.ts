@@ -1,10 +1,10 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const mcpServers = {
   title: "All servers",
   about:
     "Programs run where your commands run. Servers that the active runner's workspace defines are used only after you approve them, and again after each change.",
   none: "There are no MCP servers. An MCP server is a program or a network service that offers tools to your agents. Add one below, or define it in the workspace: its .mcp.json is read too.",
-  states: { ready: "Ready", waiting: "Waits for approval", shadowed: "Not used" },
+  states: { ready: "Ready", waiting: "Waiting for approval", shadowed: "Not used" },
   shadowed: "This server is not used: another one in this list has the same name and comes first.",
   transports: { stdio: "Program", http: "HTTP" },
   source: "{{transport}} · {{origin}} · {{hash}}",

@@ -1,4 +1,4 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const memory = {
   none: "Nothing is remembered about you.",
   mode: "How agents remember",

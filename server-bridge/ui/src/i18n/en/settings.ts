@@ -282,7 +282,7 @@ export const settings = {
   },
   rules: {
     title: "Rules",
-    about: "Rules come before the mode. Deny and ask apply in every mode; allow spares you the question, except where approval is needed each time; what plan mode denies stays denied.",
+    about: "Rules are checked before the approval mode. Deny and ask rules apply in every mode. An allow rule skips the question, except for calls that need approval each time; it does not allow what plan mode denies.",
     none: "Neither you nor the administrator has made a rule.",
     builtIn: "Built-in rules",
     aboutBuiltIn: "These ask before commands that are hard to undo. A matching rule of yours or the administrator's takes precedence.",
@@ -324,7 +324,7 @@ export const settings = {
     none: "This workspace defines nothing that needs approval.",
     workspace: "Workspace: {{workspace}}",
     covers: "Covered files: {{files}}",
-    unseen: "Runs files this approval cannot see: {{what}}",
+    unseen: "Runs files that the approval does not cover: {{what}}",
     source: "{{origin}}, hash {{hash}}",
     changed: "Changed since you approved it {{ago}}.",
     was: "When you approved it:",
@@ -347,7 +347,7 @@ export const settings = {
     },
     states: {
       approved: "Approved",
-      waiting: "Waits for approval",
+      waiting: "Waiting for approval",
       refused: "Cannot be checked",
     },
   },

@@ -189,7 +189,7 @@ impl Carrier {
             pass(&self.outputs(&from, &job.outputs, &job.from, &owner), &to, names, self.limits).await?;
         let HandedOver { directory, files, size_bytes, .. } = &done;
         let note = format!(
-            "Step {} of @{} handed files to @{}: they are on {}, in {directory} (files: {files}, bytes: {size_bytes}).",
+            "Step {} (@{}) handed files to @{}: they are on {}, in {directory} (files: {files}, bytes: {size_bytes}).",
             job.row.from_step + 1,
             job.from.handle,
             job.to.handle,

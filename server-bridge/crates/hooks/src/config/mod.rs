@@ -246,7 +246,7 @@ impl Reader {
             None | Some(Value::Null) => Ok(Matcher::all()),
             Some(Value::String(pattern)) => Matcher::parse(pattern, self.format.dialect())
                 .map_err(|why| format!("the matcher {} {why}", quoted(pattern))),
-            Some(_) => Err("the matcher must be text".to_owned()),
+            Some(_) => Err("the matcher must be a string".to_owned()),
         };
         let matcher = match matcher {
             Ok(matcher) => matcher,

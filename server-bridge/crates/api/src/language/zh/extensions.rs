@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Row] = &[
         "你没有编号为 {0} 的规则；请用 `sandbridge rule list` 查看",
     ),
     ("name a tool, such as Shell", "请填写工具名，例如 Shell"),
-    ("a call to try has at most {} KiB", "要尝试的调用最多 {0} KiB"),
+    ("a call to try can be at most {} KiB long", "要尝试的调用最多 {0} KiB"),
     // What hooks say in chats.
     ("⚠️ A hook failed ({}): {}", "⚠️ 钩子失败（{0}）：{1*}"),
     ("Hook ({}): {}", "钩子（{0}）：{1}"),

@@ -55,19 +55,19 @@ pub(super) const TABLE: &[Row] = &[
     ("The chain {} was stopped.", "链 {0} 已停止。"),
     ("The chain {} was stopped. {}", "链 {0} 已停止。{1*}"),
     (
-        "Step {} of @{} is done. Does its output go to the next step?",
+        "Step {} (@{}) is done. Does its output go to the next step?",
         "第 {0} 步（@{1}）已完成。是否将其输出交给下一步？",
     ),
     (
-        "Step {} of @{} failed: {}. Try again, write its output yourself, or stop?",
+        "Step {} (@{}) failed: {}. Try again, write its output yourself, or stop?",
         "第 {0} 步（@{1}）失败：{2}。重试、自行填写输出，还是停止？",
     ),
     (
-        "The budget is used up before step {} of @{}: {} tokens, ${}.{}. May the run use the budget once more?",
+        "The budget is used up before step {} (@{}): {} tokens, ${}.{}. May the run use the budget once more?",
         "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否允许再使用一份预算？",
     ),
     (
-        "Step {} of @{} handed files to @{}: they are on {}, in {} (files: {}, bytes: {}).",
+        "Step {} (@{}) handed files to @{}: they are on {}, in {} (files: {}, bytes: {}).",
         "第 {0} 步（@{1}）已将文件交给 @{2}：位于 {3} 的 {4}（文件数：{5}，字节数：{6}）。",
     ),
     ("the files of step {} are on {}, which is offline", "第 {0} 步的文件在 {1} 上，该机器当前离线"),

@@ -76,7 +76,7 @@ fn documents_are_added_found_cited_shared_and_deleted() {
     assert!(output.stdout.contains("broken.pdf: the document is damaged"), "{output:?}");
     assert!(found(alice, "guarantee years")[0].contains("two years"));
     assert!(found(alice, "保修期")[0].contains("两年"));
-    assert!(run(alice, &["search", "guarantee"]).contains("by words: place 1; contains guarantee"));
+    assert!(run(alice, &["search", "guarantee"]).contains("by words: rank 1; contains guarantee"));
     for odd in ["\"", "* OR", "NEAR(", "🫖", "'; DROP TABLE", ""] {
         json_of(alice, &["search", odd]);
     }

@@ -16,7 +16,7 @@ use crate::globals::Globals;
 /// Options of an automation's runs.
 #[derive(Args)]
 pub(super) struct RunOptions {
-    /// Work on the runner NAME, in '__docker__' or on 'none' instead of the active place at that time
+    /// Where to run: a runner's name, '__docker__' (your container) or 'none' (the server) [default: what is active when a run starts]
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// The approval mode of the runs [default: your own approval mode for a schedule, plan for a trigger]
@@ -25,7 +25,7 @@ pub(super) struct RunOptions {
     /// Begin a new chat with each run instead of one for all runs
     #[arg(long)]
     new_chats: bool,
-    /// The treatment of a run that is due while an earlier one is in progress [default: skip for a schedule, queue for a trigger]
+    /// What happens to a run that is due while an earlier one is in progress [default: skip for a schedule, queue for a trigger]
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
 }
@@ -43,7 +43,7 @@ enum Mode {
     Full,
 }
 
-/// The treatment of a run that is due while an earlier one is in progress.
+/// What happens to a run that is due while an earlier one is in progress.
 #[derive(Clone, Copy, ValueEnum)]
 enum Overlap {
     /// The later run is skipped

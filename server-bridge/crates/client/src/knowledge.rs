@@ -57,7 +57,7 @@ pub(crate) enum KnowledgeCommand {
     Sync {
         /// The collection's name or number
         collection: String,
-        /// Remove the documents whose files are missing from the folder, however many they are
+        /// Remove the documents whose files are missing from the folder, however many there are
         #[arg(long)]
         remove_missing: bool,
     },
@@ -68,7 +68,7 @@ pub(crate) enum KnowledgeCommand {
         /// Only in this collection
         #[arg(long, value_name = "COLLECTION")]
         r#in: Option<String>,
-        /// The most passages, 1 to 10 [default: 10]
+        /// The maximum number of passages, from 1 to 10 [default: 10]
         #[arg(long)]
         limit: Option<u32>,
     },

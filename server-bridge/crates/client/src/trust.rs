@@ -32,7 +32,7 @@ pub(crate) enum TrustCommand {
     },
     /// Approve something: it takes effect from the next turn on, until it changes
     Approve {
-        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if nothing else that waits has it
+        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among what waits
         #[arg(value_name = "HASH|NAME", required_unless_present = "all")]
         what: Option<String>,
         /// Everything that waits

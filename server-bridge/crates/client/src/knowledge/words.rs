@@ -87,9 +87,9 @@ pub(super) fn found(found: &Found) -> String {
     }
     for passage in &found.passages {
         let why = match (passage.words_rank, passage.meaning_rank) {
-            (Some(words), Some(meaning)) => format!("by words: place {words}; by meaning: place {meaning}"),
-            (Some(words), None) => format!("by words: place {words}"),
-            (None, Some(meaning)) => format!("by meaning: place {meaning}"),
+            (Some(words), Some(meaning)) => format!("by words: rank {words}; by meaning: rank {meaning}"),
+            (Some(words), None) => format!("by words: rank {words}"),
+            (None, Some(meaning)) => format!("by meaning: rank {meaning}"),
             (None, None) => String::new(),
         };
         let matched = match passage.matched.is_empty() {

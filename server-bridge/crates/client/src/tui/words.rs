@@ -133,7 +133,7 @@ const CHINESE: &[Row] = &[
         "{0*}；请在另一个终端用 `sandbridge login` 重新登录，此处会自动继续",
     ),
     (
-        "The sandbridge here that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {}",
+        "The `sandbridge here` that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {}",
         "此会话所加入的 sandbridge here 已结束。按 Ctrl+D 退出；重新启动：sandbridge here {0}",
     ),
     ("cannot reach the server at {}: {}; {}", "无法连接服务器 {0}：{1*}；{2}"),
@@ -142,11 +142,11 @@ const CHINESE: &[Row] = &[
         "它在运行吗？--server（或 SANDBRIDGE_SERVER）是否正确？",
     ),
     (
-        "it does not speak HTTP there; is it https:// instead of http://?",
+        "the server does not speak HTTP there; should the address begin with https:// instead of http://?",
         "该地址不使用 HTTP；是否应将 http:// 改为 https://？",
     ),
     (
-        "it does not speak TLS there; is it http:// instead of https://?",
+        "the server does not speak TLS there; should the address begin with http:// instead of https://?",
         "该地址不使用 TLS；是否应将 https:// 改为 http://？",
     ),
     (
@@ -158,11 +158,11 @@ const CHINESE: &[Row] = &[
         "证书属于另一个主机；请在 --server 中使用证书中的名称",
     ),
     (
-        "its certificate is not trusted here; is the file in --ca-cert (or SANDBRIDGE_CA_CERT) that of its authority?",
+        "its certificate is not trusted here; does the file in --ca-cert (or SANDBRIDGE_CA_CERT) hold the certificate of its authority?",
         "证书不受信任；--ca-cert（或 SANDBRIDGE_CA_CERT）中的文件是其证书颁发机构的吗？",
     ),
     (
-        "its certificate is not trusted here; name its authority's with --ca-cert FILE (or SANDBRIDGE_CA_CERT)",
+        "its certificate is not trusted here; give the certificate of its authority with --ca-cert FILE (or SANDBRIDGE_CA_CERT)",
         "证书不受信任；请用 --ca-cert FILE（或 SANDBRIDGE_CA_CERT）指定其证书颁发机构的证书",
     ),
     (
@@ -245,12 +245,12 @@ const CHINESE: &[Row] = &[
     ("y: yes   n, Esc: no", "y：是   n、Esc：否"),
     ("Quit?", "退出？"),
     (
-        "Quit? Running commands go on, unless this ends `sandbridge here`.",
+        "Quit? Running commands go on, unless quitting ends `sandbridge here`.",
         "退出？正在运行的命令会继续运行，除非 `sandbridge here` 会随退出而结束。",
     ),
     ("Quit? Your unsent text will be lost.", "退出？尚未发送的内容将丢失。"),
     (
-        "Quit? Running commands go on, unless this ends `sandbridge here`. Your unsent text will be lost.",
+        "Quit? Running commands go on, unless quitting ends `sandbridge here`. Your unsent text will be lost.",
         "退出？正在运行的命令会继续运行，除非 `sandbridge here` 会随退出而结束。尚未发送的内容将丢失。",
     ),
     (

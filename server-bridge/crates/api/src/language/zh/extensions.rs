@@ -119,14 +119,14 @@ pub(super) const TABLE: &[Row] = &[
     ("Approve all of it", "全部批准"),
     ("Not now", "暂不"),
     ("Nothing was approved.", "未批准任何内容。"),
-    ("Approved: {}. It has an effect from the next message on.", "已批准 {0} 项，从下一条消息起生效。"),
+    ("Approved: {}. Approvals take effect from the next message on.", "已批准 {0} 项，从下一条消息起生效。"),
     (
         "Approved: {}. Changed since you looked at it, and not approved: {}. Write /trust again.",
         "已批准 {0} 项。另有 {1} 项在你查看之后已改变，未批准；请再次发送 /trust。",
     ),
     ("This server has no extensions to approve.", "此服务器没有需要批准的扩展。"),
     (
-        "show what the workspace defines and you have not approved, and approve it",
+        "show what the workspace defines that you have not approved, and approve it",
         "查看工作区定义的、你尚未批准的内容，并予以批准",
     ),
     ("hooks: {}", "钩子：{0}"),

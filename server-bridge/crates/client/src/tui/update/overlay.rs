@@ -137,7 +137,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Help => Some(Overlay::Help(0)),
         Action::Quit => {
             let running = if state.transcript.is_running() {
-                " Running commands go on, unless this ends `sandbridge here`."
+                " Running commands go on, unless quitting ends `sandbridge here`."
             } else {
                 ""
             };

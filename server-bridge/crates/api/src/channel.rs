@@ -43,7 +43,7 @@ pub struct ChannelPut {
     /// The values that it needs. A secret that is left out stays; an empty value is removed.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// The messenger's ids of the people who may write, beside being linked; everyone who is linked if it is empty.
+    /// The messenger's ids of the people who may write, who must also be linked; empty for everyone who is linked.
     #[serde(default)]
     pub allow: Vec<String>,
     /// True to connect it.

@@ -195,7 +195,7 @@ pub struct GroupCall {
     #[serde(default)]
     #[schema(required)]
     pub run_id: Option<i64>,
-    /// How far it is.
+    /// Its state.
     pub state: CallState,
     /// Why it waits or failed; may be empty.
     pub reason: String,

@@ -118,7 +118,7 @@ impl Live {
         change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Changes its state.
+    /// Sets the channel's state; notes the time if the state changed, and the error if there is one.
     pub(crate) fn becomes(&self, state: ChannelState, now_ms: i64, error: Option<String>) {
         self.note(|status| {
             if status.state != state {

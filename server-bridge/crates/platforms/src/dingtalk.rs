@@ -287,7 +287,7 @@ impl Platform for DingTalk {
             if let Some(webhook) = reply["webhook"].as_str().filter(|_| is_open) {
                 let body = json!({"msgtype": "markdown", "markdown": message.payload});
                 if self.api.by_session(webhook, body).await? {
-                    // By a webhook a message gets no id.
+                    // A message that is sent by a webhook gets no id.
                     return Ok(Sent { id: String::new() });
                 }
             }

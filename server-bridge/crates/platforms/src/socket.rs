@@ -146,7 +146,7 @@ impl Socket {
         self.send(Message::Ping(Bytes::new())).await
     }
 
-    /// Closes the connection, as far as the other side helps within a moment.
+    /// Closes the connection; waits only a moment for the other side to do the same.
     pub async fn close(mut self) {
         // It is left alone afterwards, whether it answers or not.
         let _ = timeout(CLOSE_TIMEOUT, self.inner.close(None)).await;

@@ -32,7 +32,7 @@ impl Known {
         format!("{}@{}", entry.manifest.name, self.row.name)
     }
 
-    /// True if it offers another copy than the one that is installed from it: by hash, or by version where the hash is not known.
+    /// True if the offered copy differs from the installed one: by hash, or by version where the offered hash is not known.
     fn differs(&self, entry: &Entry, installed: &PluginRow) -> bool {
         let version = &entry.manifest.version;
         match self.hashes.get(&entry.manifest.name) {

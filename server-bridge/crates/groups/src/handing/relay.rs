@@ -38,13 +38,13 @@ impl Limits {
     }
 }
 
-/// A tree as it passes.
+/// A tree that is being passed on.
 #[derive(Debug)]
 pub(crate) struct Relay {
     listing: Listing,
-    /// The part of the archive that was not sent yet.
+    /// The part of the archive that has not been sent yet.
     out: Vec<u8>,
-    /// The size of the file that passes, in bytes.
+    /// The size of the file that is being passed on, in bytes.
     file_bytes: u64,
 }
 

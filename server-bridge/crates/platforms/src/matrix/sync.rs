@@ -295,7 +295,7 @@ impl Matrix {
         }
     }
 
-    /// Asks how many are in a room.
+    /// Asks how many people are in a room.
     pub(super) async fn count(&self, room: &str) -> Result<usize, Failure> {
         let path = format!("client/v3/rooms/{}/joined_members", segment(room));
         let members = self.ask_sized(Method::GET, &path, Body::Empty, REQUEST_TIMEOUT).await?;

@@ -55,7 +55,7 @@ fn what_is_no_chain_of_a_workspace_is_refused_and_changes_nothing() {
         ("chains/", "no path of a file"),
         ("absent.md", "cannot be read"),
         ("out/story.md", "cannot be read"),
-        ("binary", "is no text"),
+        ("binary", "is not text"),
         ("large", "at most 262144 bytes"),
         ("odd", "line 1"),
     ] {

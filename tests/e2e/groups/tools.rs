@@ -66,7 +66,7 @@ fn an_agent_asks_another_one_and_answers_with_what_it_heard() {
     team.until_call(&posted["calls"][0]["id"], "done");
     let model = &team.world.model;
     let asked = model.asked().into_iter().find(|asked| handle(asked) == "writer").unwrap();
-    assert!(asked.last_of_user().contains("@coder asks you for alice"), "{}", asked.last_of_user());
+    assert!(asked.last_of_user().contains("@coder asks you on behalf of alice"), "{}", asked.last_of_user());
     assert!(
         asked.tools().contains(&"SendMessage".to_owned()) && asked.tools().contains(&"HandOff".to_owned())
     );
@@ -169,7 +169,7 @@ fn a_message_is_posted_once_over_a_kill_and_its_answer_is_heard_later() {
     let mut team = team(|asked| {
         let text = asked.last_of_user();
         match (handle(asked).as_str(), fresh(asked).as_slice()) {
-            ("coder", _) if text.contains("@builder answers what you asked it for alice") => {
+            ("coder", _) if text.contains("@builder answers what you asked it on behalf of alice") => {
                 Reply::Say(format!("heard it: {}", text.contains("builder heard: build")))
             }
             ("coder", []) => Reply::Call(vec![send("builder", "build")]),

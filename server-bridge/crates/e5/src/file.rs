@@ -72,7 +72,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     }
     let words = weights.blocks("emb.word", words * DIMENSIONS)?;
     if !words.iter().all(|block| scale(block).is_finite()) {
-        return Err(Error::Damaged("a scale is no number"));
+        return Err(Error::Damaged("a scale is not a number"));
     }
     Ok((tokenizer, Encoder { words, positions, norm: weights.norm("emb.ln")?, layers }))
 }

@@ -56,7 +56,7 @@ impl Inner {
         }
         if self.root_call(&speaker.origin).await?.is_some_and(|root| root.run_id.is_some()) {
             return Err(Error::invalid(
-                "a step of a chain or of a discussion begins no other one; do your step",
+                "a step of a chain or a discussion cannot begin another chain or discussion; do your step",
             ));
         }
         let (name, draft) = match &begins {
@@ -173,7 +173,7 @@ impl Inner {
             return Err(Error::refused(
                 "conflict",
                 format!(
-                    "@{} waits for this and cannot take part before; begin it with background: true",
+                    "@{} is waiting for your answer and cannot take part before that; begin the discussion with background: true",
                     agent.handle
                 ),
             ));
@@ -183,7 +183,7 @@ impl Inner {
             return Err(Error::refused(
                 "forbidden",
                 format!(
-                    "@{} changes its machine without asking {}, so that an agent of another owner cannot begin this with it; ask it with \
+                    "@{} changes its machine without asking {}, so an agent of another owner cannot begin a discussion with it; ask it with \
                      SendMessage",
                     agent.handle, agent.owner_name
                 ),

@@ -90,7 +90,7 @@ impl TypedTool for Read {
 
     const NAME: &'static str = "knowledge_read";
     const DESCRIPTION: &'static str =
-        "Reads pages of a document that knowledge_search found, from one page on.";
+        "Reads pages of a document that knowledge_search found, beginning with the given page.";
     const RULES: Rules = Rules::of(Access::Read).for_sub_agents(ForSubAgents::Unasked).without_machine();
 
     fn hint(&self) -> &str {

@@ -47,7 +47,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "context_edit";
     const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to take out what misleads: \
-delete a message (an answer goes with its calls' results), delete_turn (from a message of the user to the next one), truncate, or \
+delete a message (with an answer, the results of its calls are deleted too), delete_turn (from a message of the user to the next one), truncate, or \
 replace. The last 3 messages cannot be edited. The user still sees everything.";
     // An undo of the turn in which it is called reverts its edits: a user's own turn. Two at once would not see each other's
     // work.

@@ -27,7 +27,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "FileCreate";
-    const DESCRIPTION: &'static str = "Writes a file of the workspace, with the directories that are missing on the way to it. \
+    const DESCRIPTION: &'static str = "Writes a file of the workspace, and creates missing parent directories. \
 An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
     const RULES: Rules = Rules::of(Access::Edit);
 

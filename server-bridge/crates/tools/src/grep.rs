@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Whether upper and lower case are the same.
     #[serde(default)]
     ignore_case: bool,
-    /// How many lines to show around each, at most 20.
+    /// How many lines to show before and after each line that matches, at most 20.
     #[serde(default)]
     context_lines: u32,
 }

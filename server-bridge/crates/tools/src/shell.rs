@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     /// Whether it runs as a task from the beginning.
     #[serde(default)]
     background: bool,
-    /// The user of the machine to run it as, where its runner allows another one than its default; the privileged user always needs approval.
+    /// The user of the machine to run it as, where its runner allows a user other than the default; the privileged user always needs approval.
     #[serde(default)]
     run_as: Option<String>,
     /// Why you run it, in a few words for the user, who may be asked to allow it.

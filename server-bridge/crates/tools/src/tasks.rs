@@ -102,8 +102,8 @@ impl TypedTool for Read {
     type Services = Services;
 
     const NAME: &'static str = "task_read";
-    const DESCRIPTION: &'static str = "Reads a task's output so far: in a chat its beginning and its end, and with offset or limit that \
-part of it; outside a chat always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
+    const DESCRIPTION: &'static str = "Reads a task's output so far. In a chat: its beginning and its end, or the part that offset and \
+limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
 is kept \
 until 10 minutes after the end.";
     const RULES: Rules = Rules::of(Access::Read).at_its_own_place().for_programs_as(Self::NAME);

@@ -81,7 +81,7 @@ impl TypedTool for Search {
     type Services = Services;
 
     const NAME: &'static str = "memory_search";
-    const DESCRIPTION: &'static str = "Finds memories about the user by their words and their meaning, the best match first; those that are no longer true only for a question about the past, such as where the user lived in 2023. Use it before you say that you do not know something about the user, and before you write a memory.";
+    const DESCRIPTION: &'static str = "Finds memories about the user by their words and their meaning, the best match first. Memories that are no longer true are found only for a question about the past, such as where the user lived in 2023. Use it before you say that you do not know something about the user, and before you write a memory.";
     const RULES: Rules = READS;
 
     fn hint(&self) -> &str {

@@ -49,7 +49,7 @@ pub struct ChannelPut {
     /// True to connect it.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// True if every user may link with it; only an administrator may set that.
+    /// True if every user may link to it; only an administrator may set that.
     #[serde(default)]
     pub shared: bool,
 }
@@ -69,7 +69,7 @@ pub struct ChannelView {
     pub owner: String,
     /// True if it is the caller's own, and they may change it.
     pub is_own: bool,
-    /// True if every user may link with it.
+    /// True if every user may link to it.
     pub shared: bool,
     /// True if it is to be connected.
     pub enabled: bool,
@@ -132,7 +132,7 @@ pub struct ChannelLinkView {
     pub created_at: i64,
 }
 
-/// The accounts that a user may link with, and the links.
+/// The accounts that a user may link to, and the links.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelList {
     /// The messengers that accounts can be made on.

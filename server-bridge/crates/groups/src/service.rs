@@ -270,7 +270,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Chooses the agent that answers where nobody is mentioned.
+    /// Chooses the agent that answers messages that mention no agent.
     ///
     /// # Errors
     /// [`Error`] if there is no such agent, or the user is no editor.

@@ -105,7 +105,7 @@ pub(super) async fn shelf(client: &mut Client, command: ShelfCommand) -> Result<
         }
         ShelfCommand::Remove { plugin: (owner, name) } => {
             client.take_off_shelf(&owner, &name).await?;
-            let words = format!("{owner}/{name} is off the shelf; copies that others installed stay");
+            let words = format!("{owner}/{name} is no longer shared; copies that others installed stay");
             both(&Named { name: &name }, words)
         }
     })

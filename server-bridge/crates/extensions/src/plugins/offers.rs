@@ -153,7 +153,7 @@ impl Plugins {
         self.view_of(user, name).await
     }
 
-    /// Takes a plugin off the shelf: its owner may, and an administrator. Audited.
+    /// Ends the sharing of a plugin, for its owner or an administrator. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if it is not there, or the user may not; [`Error::Store`].
@@ -161,7 +161,7 @@ impl Plugins {
         if !user.admin && user.name != owner {
             return Err(Error::refused(
                 "denied",
-                "only its owner and administrators take a plugin off the shelf",
+                "only its owner and administrators can stop the sharing of a plugin",
             ));
         }
         let shared = self.0.store.shared_plugins().await?;

@@ -347,7 +347,7 @@ const TABLE: &[Row] = &[
     ),
     ("⚠️ {}: {}. {} answers instead.", "⚠️ {0}：{1*}。改由 {2} 回答。"),
     ("The conversation was not compressed: {}.", "对话未压缩：{0}。"),
-    ("The conversation was not compressed: nothing was said yet.", "对话未压缩：还没有任何内容。"),
+    ("The conversation was not compressed: nothing has been said yet.", "对话未压缩：还没有任何内容。"),
     (
         "🗜️ The conversation was compressed: about {} → {} of {} tokens. You still see all of it; the model goes on from a summary.",
         "🗜️ 对话已压缩：约 {0} → {1} 个 token（窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",

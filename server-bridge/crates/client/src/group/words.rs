@@ -92,7 +92,7 @@ pub(super) fn entries(entries: &GroupEntries) -> String {
 /// Calls.
 pub(super) fn calls(calls: &[GroupCall]) -> String {
     if calls.is_empty() {
-        return "no agent was asked yet".to_owned();
+        return "no agent has been asked yet".to_owned();
     }
     let mut rows = vec![row(["CALL", "AGENT", "PLACE", "ASKED BY", "STATE", "MADE", "REASON"])];
     rows.extend(calls.iter().map(|call| {
@@ -127,7 +127,7 @@ pub(super) fn chains(chains: &[ChainView]) -> String {
 /// Runs of chains.
 pub(super) fn runs(runs: &[ChainRunView]) -> String {
     if runs.is_empty() {
-        return "no chain was run yet".to_owned();
+        return "no chain has been run yet".to_owned();
     }
     let mut rows = vec![row(["RUN", "CHAIN", "BEGUN BY", "STATE", "BEGUN", "REQUEST"])];
     rows.extend(runs.iter().map(|run| {

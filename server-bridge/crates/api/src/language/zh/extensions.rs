@@ -115,7 +115,7 @@ pub(super) const TABLE: &[Row] = &[
     ("  files: {}", "  文件：{0}"),
     ("  changed since you approved it", "  自你批准后已改变"),
     ("  files that differ: {}", "  有差异的文件：{0}"),
-    ("  runs files this approval cannot see: {}", "  会运行此批准未涵盖的文件：{0}"),
+    ("  runs files that the approval does not cover: {}", "  会运行此批准未涵盖的文件：{0}"),
     ("Approve all of it", "全部批准"),
     ("Not now", "暂不"),
     ("Nothing was approved.", "未批准任何内容。"),

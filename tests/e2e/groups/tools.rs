@@ -122,7 +122,7 @@ fn agents_that_would_wait_for_each_other_are_told() {
     team.post(&team.world.alice, "@coder go");
     let said = team.until_said(3);
     assert_eq!(said[1].0, "writer");
-    assert_eq!(said[1].1.matches("@coder waits for your answer").count(), 2, "{said:?}");
+    assert_eq!(said[1].1.matches("@coder is waiting for your answer").count(), 2, "{said:?}");
     assert!(said[2].1.starts_with("coder: "), "{said:?}");
     assert_eq!((team.calls().len(), team.said().len()), (2, 3));
 }

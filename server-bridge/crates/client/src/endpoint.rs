@@ -90,7 +90,10 @@ impl Endpoint {
         if self.is_secure {
             return self.unreachable(why);
         }
-        self.failed(why, "the server does not speak HTTP there; should the address begin with https:// instead of http://?")
+        self.failed(
+            why,
+            "the server does not speak HTTP there; should the URL begin with https:// instead of http://?",
+        )
     }
 
     fn failed(&self, why: &dyn Display, hint: &str) -> Failure {
@@ -113,7 +116,7 @@ impl Endpoint {
                 "its certificate is not trusted here; give the certificate of its authority with --ca-cert FILE (or SANDBRIDGE_CA_CERT)"
             }
             rustls::Error::InvalidMessage(_) => {
-                "the server does not speak TLS there; should the address begin with http:// instead of https://?"
+                "the server does not speak TLS there; should the URL begin with http:// instead of https://?"
             }
             _ => "are --server (or SANDBRIDGE_SERVER) and the server's certificate right?",
         }

@@ -142,11 +142,11 @@ const CHINESE: &[Row] = &[
         "它在运行吗？--server（或 SANDBRIDGE_SERVER）是否正确？",
     ),
     (
-        "the server does not speak HTTP there; should the address begin with https:// instead of http://?",
+        "the server does not speak HTTP there; should the URL begin with https:// instead of http://?",
         "该地址不使用 HTTP；是否应将 http:// 改为 https://？",
     ),
     (
-        "the server does not speak TLS there; should the address begin with http:// instead of https://?",
+        "the server does not speak TLS there; should the URL begin with http:// instead of https://?",
         "该地址不使用 TLS；是否应将 https:// 改为 http://？",
     ),
     (

@@ -105,7 +105,7 @@ export const settings = {
     enrol: "One-use enrolment: the token works once, within an hour, and the machine then gets its own",
     workspace: "Directory on that machine (optional)",
     workspaceHint: "Commands work in it, and see none of your other files. It must already exist. Leave this field empty to use the directory in which you paste the command.",
-    worksHere: "Paste it in the directory that commands should work in: it becomes the workspace.",
+    worksHere: "Paste the command in a terminal, in the directory where commands should work: that directory becomes the workspace.",
     worksIn: "Commands will work in {{directory}} there.",
     reach: {
       title: "Who can reach this server",
@@ -169,7 +169,7 @@ export const settings = {
       profile: "Profile",
       runsAs: "Runs as",
       both: "{{user}}, or {{other}} with approval",
-      kill: "Kill tier",
+      kill: "Processes ended by",
       version: "Version",
       until: "Token valid until",
     },

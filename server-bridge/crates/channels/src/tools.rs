@@ -80,7 +80,7 @@ impl TypedTool for Message {
 
     const NAME: &'static str = "Message";
     const DESCRIPTION: &'static str = "Sends a message to the user, and to nobody else, on the messengers that they linked, such as Telegram. \
-Use it when the user wants to hear something while they are away from this chat, for example at the end of long work or in a schedule. \
+Use it when the user wants to hear something while they are away from this chat, for example at the end of long work or in a scheduled run. \
 Do not repeat what you answer here.";
     const RULES: Rules = Rules::of(Access::Read).for_sub_agents(ForSubAgents::Never).without_machine();
 

@@ -139,7 +139,7 @@ impl DingTalk {
                             Ok(None) => Ok(()),
                             Err(end) => break end,
                         },
-                        Ok(Frame::Closed(code, why)) => Err(self.api.http.reason(&format!("closed with code {code}: {why}"))),
+                        Ok(Frame::Closed(code, why)) => Err(self.api.http.reason(&format!("the connection was closed with code {code}: {why}"))),
                         Ok(Frame::Binary(_) | Frame::Beat) => Ok(()),
                         Err(why) => Err(why),
                     }

@@ -176,7 +176,7 @@ impl Feishu {
                     match came.map_err(End::Lost)? {
                         socket::Frame::Binary(bytes) => self.take(&bytes, bot, &mut connection, &mut pings, inbox).await,
                         socket::Frame::Closed(code, why) => {
-                            return Err(End::Lost(self.api.http.reason(&format!("closed with code {code}: {why}"))));
+                            return Err(End::Lost(self.api.http.reason(&format!("the connection was closed with code {code}: {why}"))));
                         }
                         socket::Frame::Text(_) | socket::Frame::Beat => None,
                     }

@@ -210,7 +210,7 @@ impl OneBot {
                         Some(end) => return end,
                         None => Ok(()),
                     },
-                    Ok(socket::Frame::Closed(code, why)) => Err(self.http.reason(&format!("closed with code {code}: {why}"))),
+                    Ok(socket::Frame::Closed(code, why)) => Err(self.http.reason(&format!("the connection was closed with code {code}: {why}"))),
                     Ok(socket::Frame::Binary(_)) => Ok(()),
                     Ok(socket::Frame::Beat) => {
                         inbox.alive();

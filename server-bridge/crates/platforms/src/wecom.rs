@@ -142,7 +142,7 @@ impl WeCom {
                     }
                     Frame::Closed(code, why) => {
                         return Err(Failure::Away(
-                            self.http.reason(&format!("closed with code {code}: {why}")),
+                            self.http.reason(&format!("the connection was closed with code {code}: {why}")),
                         ));
                     }
                     Frame::Binary(_) | Frame::Beat => {}
@@ -206,7 +206,7 @@ impl WeCom {
                             Some(end) => return end,
                             None => Ok(()),
                         },
-                        Ok(Frame::Closed(code, why)) => Err(self.http.reason(&format!("closed with code {code}: {why}"))),
+                        Ok(Frame::Closed(code, why)) => Err(self.http.reason(&format!("the connection was closed with code {code}: {why}"))),
                         Ok(Frame::Binary(_) | Frame::Beat) => Ok(()),
                         Err(why) => Err(why),
                     }

@@ -50,7 +50,7 @@ impl TypedTool for Arguments {
             )));
         };
         // All of it is meant to be read.
-        let at = format!("(Paths in it begin at {}.)", skill.directory.as_str());
+        let at = format!("(Paths in it are relative to {}.)", skill.directory.as_str());
         let lacking = library.lacking(context.user, &sandbox, &[&skill.requires]).await;
         let needs = match (lacking.map(|lacking| skill.requires.lacks(&lacking)), skill.requires.words()) {
             (Some(lacks), _) if lacks.is_empty() => String::new(),

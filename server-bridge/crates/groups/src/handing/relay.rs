@@ -32,7 +32,7 @@ impl Limits {
     pub(crate) fn exceeded(self) -> Fault {
         let mebibytes = self.bytes / (1024 * 1024);
         Fault::Never(format!(
-            "there may be at most {} files, directories and links, with {mebibytes} MiB; name fewer outputs, or pack them",
+            "there may be at most {} files, directories and links, of {mebibytes} MiB together; name fewer outputs, or pack them",
             self.entries
         ))
     }

@@ -64,7 +64,7 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// It is too large.
-    #[error("the document has {0} bytes; at most {DOCUMENT_BYTES} are read")]
+    #[error("the document has {0} bytes, and at most {DOCUMENT_BYTES} are allowed")]
     TooLarge(usize),
     /// It is not JSON.
     #[error("the document is not valid JSON: {0}")]

@@ -40,7 +40,9 @@ impl Slack {
                         }
                         return Err(Failure::Away("Slack sent no hello".to_owned()));
                     }
-                    Frame::Closed(code, _) => return Err(Failure::Away(format!("closed with code {code}"))),
+                    Frame::Closed(code, _) => {
+                        return Err(Failure::Away(format!("the connection was closed with code {code}")));
+                    }
                     Frame::Binary(_) | Frame::Beat => {}
                 }
             }

@@ -119,7 +119,7 @@ impl Driver {
         self.watch_time(cx)?;
         if let Err(error) = self.write(cx) {
             self.unplug(LinkEnd::Failed(error));
-            // For the timer, which has a new meaning now.
+            // Polls again: without a link, the timer stands for the wait for the next link.
             cx.waker().wake_by_ref();
         }
         Ok(())

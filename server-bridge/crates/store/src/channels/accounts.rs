@@ -27,7 +27,7 @@ pub struct ChannelAccount {
     pub is_enabled: bool,
     /// True if every user may link to it: its owner wants that, and is an administrator.
     pub is_shared: bool,
-    /// Another one after each change.
+    /// A number that each change of the account increments.
     pub revision: i64,
     /// When it was made, in Unix milliseconds.
     pub created_at_ms: i64,

@@ -187,7 +187,7 @@ impl NewCall<'_> {
                 .fetch_one(&mut *transaction)
                 .await?;
         if open >= CALLS_WAITING && self.step.is_none() {
-            let rule = format!("is asked {open} things already; wait until it has answered some");
+            let rule = format!("already has {open} unanswered requests; wait until it has answered some");
             return Err(Error::Invalid { what: "agent", rule });
         }
         let (run, step, attempt) = self

@@ -45,8 +45,8 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "Worktree";
     const DESCRIPTION: &'static str = "Makes, lists and removes git worktrees of the repository that the current directory is in. \
 A new one is in .sandbridge/worktrees/NAME on the branch sandbridge/NAME, which begins at the current commit; work there with Cd \
-or absolute paths, and merge its branch with git. It is removed only if it has nothing of its own: no changes and no commits that \
-are on no other branch. git worktree add and remove do not work in commands.";
+or absolute paths, and merge its branch with git. It is removed only if nothing would be lost: it has no changes, and all its \
+commits are on other branches too. git worktree add and remove do not work in commands.";
     const RULES: Rules = Rules::of(Access::Edit).sees_cancel();
 
     fn access(&self) -> Access {

@@ -146,7 +146,7 @@ impl State {
             count => Some(format!("{count} {more}")),
         };
         let found = [
-            self.is_unknown.then(|| "a state that git cannot tell".to_owned()),
+            self.is_unknown.then(|| "a state that git cannot determine".to_owned()),
             count(self.changes, "change that is not committed", "changes that are not committed"),
             count(self.commits, "commit that is on no other branch", "commits that are on no other branch"),
             self.is_unfinished.then(|| "an unfinished merge, rebase or bisect".to_owned()),

@@ -94,7 +94,7 @@ pub(super) const TABLE: &[Row] = &[
         "查找 {0} 时要搜索的内容过多；请指定一个目录",
     ),
     (
-        "there may be at most {} files, directories and links, with {} MiB; name fewer outputs, or pack them",
+        "there may be at most {} files, directories and links, of {} MiB together; name fewer outputs, or pack them",
         "文件、目录和链接最多 {0} 个，总计最多 {1} MiB；请减少输出，或将其打包",
     ),
     ("a permission rule of {} denies reading {}", "{0} 的权限规则禁止读取 {1}"),

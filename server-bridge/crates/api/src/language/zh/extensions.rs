@@ -55,7 +55,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Hook ({}): {}", "钩子（{0}）：{1}"),
     ("A hook lets the model go on: {}", "钩子让模型继续：{0}"),
     (
-        "⚠️ A hook wants the model to go on, but it did so {} times already: {}",
+        "⚠️ A hook wants the model to go on, but the model has already done so {} times: {}",
         "⚠️ 钩子要求模型继续，但已经继续了 {0} 次：{1}",
     ),
     // What waits for approval.
@@ -156,7 +156,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("what the marketplace adds is not used: {}", "未使用市场条目中的附加内容：{0}"),
     ("its content is not base64", "其内容不是 base64"),
-    ("give a source, an archive or its files", "请提供来源、归档或文件"),
+    ("give a source, an archive or the plugin's files", "请提供来源、归档或文件"),
     ("the marketplace has no plugin {}; it has {}", "该市场没有插件 {0}；它有 {1}"),
     ("the plugin's files cannot be written: {}", "无法写入插件的文件：{0*}"),
     ("/{} was not sent: {}", "未发送 /{0}：{1*}"),

@@ -118,7 +118,7 @@ pub struct Options {
     /// The server, such as wss://sandbridge.example.com
     #[arg(long, value_name = "URL", env = "SANDBRIDGE_SERVER")]
     pub server: Option<String>,
-    /// File that holds the token, - for standard input
+    /// File that holds the token; '-' reads standard input
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
     /// The token itself; taken out of the command line before anything runs

@@ -167,7 +167,10 @@ pub(super) async fn start(
     run: Option<i64>,
 ) -> Result<(String, String), Failure> {
     let begun = client.start_automation(name, &AutomationStart { run }).await?;
-    Ok(both(&begun, format!("run {} of {name} begins; `runs {name}` shows its outcome", begun.id)))
+    let id = begun.id;
+    let kind = if run.is_some() { "trigger" } else { "cron" };
+    let words = format!("run {id} of {name} begins; `sandbridge {kind} runs {name}` shows its outcome");
+    Ok(both(&begun, words))
 }
 
 /// Prints the result of a command.

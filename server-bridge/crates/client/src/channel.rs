@@ -28,7 +28,7 @@ pub(crate) enum ChannelCommand {
     Add(Box<AddOptions>),
     /// List the channels that you may link to
     List,
-    /// Show a channel's status: its name on the messenger, since when it is connected, and the last error
+    /// Show a channel's status: its name on the messenger, its state and when that changed, and the last error
     Status {
         /// Its name
         #[arg(add = names::channels())]

@@ -95,7 +95,7 @@ pub(crate) enum GroupCommand {
         /// The user's name
         name: String,
     },
-    /// Add an agent that works on a machine of yours, or change your agent of this handle
+    /// Add an agent that works on a machine of yours, or change your agent with this handle
     AddAgent(Box<AddAgent>),
     /// Remove an agent; what it does is stopped
     RemoveAgent {

@@ -39,13 +39,13 @@ pub(crate) enum MemoryCommand {
         /// Its kind
         #[arg(long, value_enum, default_value_t = Kind::Semantic)]
         kind: Kind,
-        /// A short name; for a core block persona, user or project
+        /// A short name; for a core block: persona, user or project
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
         /// Only for work on the machine NAME, not in all chats
         #[arg(long, value_name = "NAME", add = super::names::places())]
         on: Option<String>,
-        /// A memory that is no longer true because of it; may be given several times
+        /// The number of a memory that the new one replaces; may be given several times
         #[arg(long, value_name = "NUMBER")]
         replaces: Vec<i64>,
     },

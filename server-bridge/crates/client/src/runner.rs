@@ -41,7 +41,7 @@ pub(crate) enum RunnerCommand {
         #[arg(add = names::runners())]
         name: String,
     },
-    /// Replace a runner's program with the newer one that the server hands out; waits until it is back
+    /// Replace a runner's program with the newer one that the server hands out; waits until the runner is back
     Update {
         /// Its name
         #[arg(add = names::runners())]

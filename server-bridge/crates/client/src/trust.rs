@@ -79,15 +79,18 @@ async fn run(globals: &Globals, command: TrustCommand) -> Result<ExitCode, Failu
             if !yes || !globals.json {
                 found.iter().for_each(|item| eprintln!("{}\n", words::whole(item)));
             }
-            let (what, question) = match found.as_slice() {
-                [one] => (words::named(one), "Approve this?".to_owned()),
-                many => (format!("{} things", many.len()), format!("Approve all {} of these?", many.len())),
+            let (what, question, done) = match found.as_slice() {
+                [one] => (words::named(one), "Approve this?".to_owned(), "was approved; it takes"),
+                many => {
+                    let question = format!("Approve all {} of these?", many.len());
+                    (format!("{} things", many.len()), question, "were approved; each takes")
+                }
             };
             agree(&what, &question, yes).await?;
             for item in &found {
                 client.trust_item(item.hash.clone(), on.as_deref()).await?;
             }
-            let words = format!("{what} approved, from the next turn on and until changed");
+            let words = format!("{what} {done} effect from the next turn on, until it changes");
             both(&Approved { hashes: found.iter().map(|item| item.hash.as_str()).collect() }, words)
         }
         TrustCommand::Revoke { hash } => {

@@ -17,7 +17,7 @@ use crate::{ChatEvent, Posted, Result};
 
 pub(super) const COMMAND: Command = Command {
     word: "trust",
-    usage: &[("/trust", "show what the workspace defines that you have not approved, and approve it")],
+    usage: &[("/trust", "show what the workspace defines that you have not approved, and ask for approval")],
     run: |context, _| Box::pin(run(context)),
 };
 

@@ -141,7 +141,7 @@ async fn line_by_line(
 ) -> Result<ExitCode, Failure> {
     let prompt = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if prompt {
-        println!("!COMMAND runs a command, /help lists the rest, Ctrl-D ends.");
+        println!("!COMMAND runs a command, /help lists the rest, Ctrl-D quits.");
     }
     let mut answers = if prompt { Answers::Person(read_lines()?) } else { Answers::Nobody };
     let mut others = if prompt { None } else { Some(read_lines()?) };

@@ -119,7 +119,7 @@ pub(super) fn status(status: &KnowledgeStatus) -> String {
         (0, _) => "nothing is waiting to be indexed".to_owned(),
         (waiting, 0) => format!("waiting to be indexed: {waiting}"),
         (waiting, ahead) => {
-            format!("waiting to be indexed: {waiting}; {ahead} of other users come first")
+            format!("waiting to be indexed: {waiting}; other users' items that come first: {ahead}")
         }
     }
 }

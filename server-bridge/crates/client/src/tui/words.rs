@@ -208,7 +208,7 @@ const CHINESE: &[Row] = &[
     ("Choose model", "选择模型"),
     ("the model that answers in this chat", "此会话使用的模型"),
     ("Undo", "撤回"),
-    ("take back the last message and the files it changed", "撤回上一条消息，并恢复它更改的文件"),
+    ("take back the last message, and restore the files it changed", "撤回上一条消息，并恢复它更改的文件"),
     ("Undo by force", "强制撤回"),
     ("even where the files have changed since", "即使文件之后又有更改"),
     ("Cancel what is running", "取消运行中的命令和回答"),
@@ -234,7 +234,7 @@ const CHINESE: &[Row] = &[
     ("asks before it changes a file or runs a command", "更改文件或运行命令前询问"),
     ("asks before it runs a command", "运行命令前询问"),
     (
-        "asks only before it changes settings or uses the privileged user",
+        "asks only before it changes settings or runs a command as the privileged user",
         "仅在更改设置或以特权用户身份运行命令前询问",
     ),
     ("Default", "默认"),

@@ -28,7 +28,7 @@ export const channels = {
   removeQuestion: "Remove {{name}} and its links? The chats are kept.",
   links: "Links",
   noLinks: "Nobody is linked.",
-  linked: "{{person}} ({{id}}) is {{user}} on {{channel}}",
+  linked: "{{person}} ({{id}}) on {{channel}} is the user {{user}}",
   unlinkName: "Remove the link of {{person}}",
   unlinkQuestion: "Remove the link of {{person}}? The bot will no longer answer them.",
   add: "Add a channel",

@@ -55,11 +55,11 @@ export const mcpServers = {
   kinds: { program: "Program", address: "Network service" },
   kindHints: {
     program: "Started where a chat's commands run; it speaks MCP over its standard input and output.",
-    address: "It speaks MCP over HTTP. The Sandbridge server connects to it, or a runner that can reach it.",
+    address: "It speaks MCP over HTTP. The Sandbridge server, or a runner that can reach it, connects to it.",
   },
   command: "Command line",
   commandHint:
-    "The program and its arguments, with quotes as in a shell. No shell runs it: pipes and $(…) have no effect. ${NAME} stands for a variable of the machine where it runs.",
+    "The program and its arguments, with quotes as in a shell. No shell runs it: pipes and $(…) have no effect. ${NAME} stands for an environment variable that commands have where it runs.",
   env: "Environment variables (optional)",
   envHint: "One per line: NAME=value, without quotes; ${NAME} works here too. The values are kept encrypted, and never shown again.",
   url: "Address",

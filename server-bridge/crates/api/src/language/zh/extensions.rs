@@ -126,8 +126,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("This server has no extensions to approve.", "此服务器没有需要批准的扩展。"),
     (
-        "show what the workspace defines that you have not approved, and approve it",
-        "查看工作区定义的、你尚未批准的内容，并予以批准",
+        "show what the workspace defines that you have not approved, and ask for approval",
+        "查看工作区定义的、你尚未批准的内容，并请求批准",
     ),
     ("hooks: {}", "钩子：{0}"),
     ("MCP servers: {}", "MCP 服务器：{0}"),

@@ -13,7 +13,7 @@ use crate::names;
 pub(crate) struct AddOptions {
     /// What you call it
     pub(super) name: String,
-    /// Set an environment variable of the program; may be given many times. ${NAME} stands for one that commands have where it runs
+    /// Set an environment variable of the program; may be given many times. ${NAME} stands for the value of NAME in commands on the same machine
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     env: Vec<String>,
     /// The address of a server that is reached over HTTP

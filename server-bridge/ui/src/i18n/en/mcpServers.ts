@@ -59,7 +59,7 @@ export const mcpServers = {
   },
   command: "Command line",
   commandHint:
-    "The program and its arguments, with quotes as in a shell. No shell runs it: pipes and $(…) have no effect. ${NAME} stands for an environment variable that commands have where it runs.",
+    "The program and its arguments, with quotes as in a shell. No shell runs it: pipes and $(…) have no effect. ${NAME} stands for the value of the environment variable NAME in commands on the same machine.",
   env: "Environment variables (optional)",
   envHint: "One per line: NAME=value, without quotes; ${NAME} works here too. The values are kept encrypted, and never shown again.",
   url: "Address",

@@ -344,7 +344,7 @@ mod tests {
             "2 changes that are not committed, 1 commit that is on no other branch, an unfinished merge, rebase or bisect, \
              a process that still runs in it"
         );
-        assert!(all[2].holds().unwrap().contains("git cannot tell"));
+        assert!(all[2].holds().unwrap().contains("git cannot determine"));
         assert_eq!(
             all[0].line("/w"),
             "a: /w/.sandbridge/worktrees/a (branch sandbridge/a): nothing of its own"

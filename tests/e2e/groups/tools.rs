@@ -299,7 +299,7 @@ fn agents_discuss_in_rounds_and_the_one_that_began_it_is_given_what_they_said() 
     team.until_call(&posted["calls"][0]["id"], "done");
     let said = team.said();
     assert_eq!(said.len(), 6, "{said:?}");
-    assert_eq!(said[0].1, "A discussion of @writer, @critic begins: is rain good?");
+    assert_eq!(said[0].1, "A discussion among @writer, @critic begins: is rain good?");
     let words: Vec<_> = said[1..5].iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(words[0], "writer in round 1 after 0");
     assert!(words[1].starts_with("critic in round 1 after 1Error: a step of a chain"), "{words:?}");
@@ -378,7 +378,7 @@ fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
     set("1. @writer: write it [gate]\n");
     team.post(&team.world.alice, "@coder run it");
     let said = team.until_said(7);
-    assert!(said[6].1.contains("Run 2 waits for a person"), "{said:?}");
+    assert!(said[6].1.contains("Run 2 is waiting for a person"), "{said:?}");
     team.alice(&["chain", "stop", &team.group, "2"]);
     set("1. @writer: write it slowly\n");
     let call = team.post(&team.world.alice, "@coder run it")["calls"][0]["id"].clone();

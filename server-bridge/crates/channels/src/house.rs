@@ -201,7 +201,7 @@ impl Inner {
             ..AuditEntry::default()
         };
         if let Err(error) = self.store.append_audit(&entry).await {
-            tracing::error!(%error, action, "a change of a channel could not be recorded");
+            tracing::error!(%error, action, "a change to a channel could not be recorded");
         }
     }
 

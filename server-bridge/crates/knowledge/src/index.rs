@@ -275,7 +275,7 @@ fn note_of(done: &Done) -> String {
 struct Passages {
     name: String,
     kind: Kind,
-    /// The headings at the end of the page before, which apply until the next one.
+    /// The headings at the end of the page before, which apply until the next heading.
     headings: Vec<String>,
 }
 

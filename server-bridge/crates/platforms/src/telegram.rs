@@ -34,7 +34,7 @@ use updates::Us;
 const TEXT_MAX: usize = 4096;
 /// How long Telegram holds a poll that has nothing to tell, in seconds.
 const POLL_S: u64 = 25;
-/// The most updates of one poll: with the messages that they answer to, they stay below the limit of an answer.
+/// The most updates of one poll: with the messages that they reply to, they stay below the limit of an answer.
 const UPDATES_MAX: usize = 25;
 /// How long our side waits for a poll's answer; after that, the connection counts as dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(POLL_S + 15);

@@ -74,7 +74,10 @@ replace. The last 3 messages cannot be edited. The user still sees everything.";
         let conversation = Conversation::of_stored(u32::MAX, stored);
         let edits = edit::edits(&conversation, &self.contains, &action).map_err(Failure::Told)?;
         store.edit_context(agent.turn, &edits).await.ported()?;
-        Ok(Outcome::done(format!("{} messages edited", edits.len())))
+        Ok(Outcome::done(match edits.len() {
+            1 => "1 message edited".to_owned(),
+            count => format!("{count} messages edited"),
+        }))
     }
 }
 

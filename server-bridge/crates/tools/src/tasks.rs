@@ -88,7 +88,7 @@ struct TasksView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
-    /// The id of a task, or outside a chat of any command.
+    /// The id of a task or, outside a chat, of any command.
     id: String,
     /// The first byte wanted; 0 if only limit is given.
     #[serde(default)]

@@ -323,7 +323,7 @@ impl Turn<'_> {
             self.display().notice(&text).await?;
             return Ok(None);
         }
-        self.display().notice(&format!("A hook lets the model go on: {why}")).await?;
+        self.display().notice(&format!("A hook makes the model go on: {why}")).await?;
         Ok(Some(why))
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     agents: Vec<String>,
     /// What they discuss, with everything that they have to know.
     topic: String,
-    /// How often each of them speaks, 1 to 5; 2 if you name nothing.
+    /// How many times each of them speaks, 1 to 5; 2 if not given.
     #[serde(default)]
     rounds: Option<u32>,
     /// The most tokens that the discussion may use before a person is asked.

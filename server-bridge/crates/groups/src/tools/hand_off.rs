@@ -17,7 +17,7 @@ use crate::talk::Words;
 pub(crate) struct Arguments {
     /// The handle of the agent that goes on, such as coder.
     to: String,
-    /// The task: what is asked, what was done so far, and what is still to be done.
+    /// The task: what is asked, what has been done so far, and what is still to be done.
     task: String,
 }
 

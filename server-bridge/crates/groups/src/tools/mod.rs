@@ -63,9 +63,10 @@ async fn outcome(
     let mut text = match (&run.state, &run.gate) {
         (ChainState::Done, _) => format!("Run {} is done.", run.id),
         (ChainState::Stopped, _) => format!("Run {} was stopped.", run.id),
-        (_, Some(gate)) => {
-            format!("Run {} waits for a person and goes on without you: {}", run.id, gate.question)
-        }
+        (_, Some(gate)) => format!(
+            "Run {} is waiting for a person, and goes on without you once they answer: {}",
+            run.id, gate.question
+        ),
         (_, None) => {
             format!("Run {} goes on without you; the output of its steps is in the group's log.", run.id)
         }

@@ -65,8 +65,8 @@ pub enum PluginError {
 impl Plugin {
     /// Reads a plugin. `name` is that of its directory or package, for plugins without a manifest.
     ///
-    /// With a manifest in `.claude-plugin/`, the plugin is read as one of Claude Code, which has more parts. Without it, a
-    /// `plugin.json` at the root that names the schema of Agent Plugins makes it one of those.
+    /// With a manifest in `.claude-plugin/`, the plugin is read as one of Claude Code, which has more parts. Without
+    /// that manifest, a plugin with a `plugin.json` at the root that names the schema of Agent Plugins is read as an Agent Plugin.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 //! commands and mailboxes.
 //!
 //! It is polled as one future instead of a loop of `select!`: every wake-up drains all pending commands and frames, hands
-//! everything that may be sent to the socket, and flushes once. Nothing in it waits for a handle, so a reader that stalls
+//! the socket everything that may be sent, and flushes once. Nothing in it waits for a handle, so a reader that stalls
 //! only stalls its own stream. A life is one process of a runner, over any number of links:
 //!
 //! ```text

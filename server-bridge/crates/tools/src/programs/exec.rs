@@ -116,7 +116,7 @@ fn told(finished: Finished, timeout_s: f64) -> Outcome {
         );
     }
     if outcome.still_open {
-        lines.push("(something that it started still runs and holds its output open)".to_owned());
+        lines.push("(something that it started is still running and holds its output open)".to_owned());
     }
     if shown.left_out_bytes > 0 {
         let (bytes, offset) = (shown.left_out_bytes, shown.rest_offset);

@@ -120,7 +120,7 @@ async fn search(work: &Work<'_>, query: &str) -> Result<Outcome, Failure> {
     }))
 }
 
-/// The items that apply to the caller's chat now; with those that have ended, also those that did.
+/// The items that apply to the caller's chat now and, if `with_ended`, also those that applied to it until they ended.
 async fn visible(work: &Work<'_>, with_ended: bool) -> Result<Vec<MemoryItem>, Failure> {
     let now_ms = work.services.store.now_ms();
     // Without a machine there is no project.

@@ -127,7 +127,7 @@ async fn list(worktrees: &Worktrees<'_>, work: &Work<'_>, cwd: &str) -> Result<O
             ));
             continue;
         }
-        let by = if is_at_work { "; a sub-agent works in it" } else { "" };
+        let by = if is_at_work { "; a sub-agent is working in it" } else { "" };
         lines.push(format!("{}{by}", state.line(&top)));
     }
     let place = worktrees.sandbox.place();
@@ -154,12 +154,14 @@ async fn remove(
     };
     let path = repository::path(&top, name);
     if owner(work, &path).await?.1 {
-        return Err(Failure::Told(format!("a sub-agent works in the worktree {name}; wait for its end")));
+        return Err(Failure::Told(format!(
+            "a sub-agent is working in the worktree {name}; wait until it ends"
+        )));
     }
     match worktrees.leave_if_empty(&top, state).await? {
         Left::Removed => Ok(Outcome::done(format!("removed the worktree {name} and its branch"))),
         Left::Kept(why) => {
-            Err(Failure::Told(format!("the worktree {name} is kept, nothing was removed: {why}")))
+            Err(Failure::Told(format!("the worktree {name} is kept, and nothing was removed: {why}")))
         }
     }
 }

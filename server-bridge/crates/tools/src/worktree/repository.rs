@@ -150,7 +150,7 @@ impl State {
             count(self.changes, "change that is not committed", "changes that are not committed"),
             count(self.commits, "commit that is on no other branch", "commits that are on no other branch"),
             self.is_unfinished.then(|| "an unfinished merge, rebase or bisect".to_owned()),
-            self.has_process.then(|| "a process that still runs in it".to_owned()),
+            self.has_process.then(|| "a process that is still running in it".to_owned()),
         ];
         let found: Vec<String> = found.into_iter().flatten().collect();
         (!found.is_empty()).then(|| found.join(", "))
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(
             all[1].holds().unwrap(),
             "2 changes that are not committed, 1 commit that is on no other branch, an unfinished merge, rebase or bisect, \
-             a process that still runs in it"
+             a process that is still running in it"
         );
         assert!(all[2].holds().unwrap().contains("git cannot determine"));
         assert_eq!(

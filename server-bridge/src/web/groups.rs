@@ -130,7 +130,7 @@ pub async fn remove_person(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Add an agent that works on a machine of the caller's, or change the caller's agent of this handle. Needs a session.
+/// Add an agent that works on a machine of the caller's, or change the caller's agent with this handle. Needs a session.
 #[utoipa::path(put, path = "/api/v1/groups/{group}/agents/{handle}", tag = "groups", params(("group" = i64, Path), ("handle" = String, Path)), request_body = GroupAgentPut, responses((status = 200, body = GroupView), (status = 400), (status = 403), (status = 404), (status = 409)))]
 pub async fn put_agent(
     State(state): State<AppState>,

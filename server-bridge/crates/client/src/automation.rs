@@ -39,7 +39,7 @@ enum Mode {
     Ask,
     /// The agent asks before it runs a command
     AutoEdit,
-    /// The agent asks only before it changes settings or runs a command as the privileged user
+    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask
     Full,
 }
 
@@ -169,7 +169,7 @@ pub(super) async fn start(
     let begun = client.start_automation(name, &AutomationStart { run }).await?;
     let id = begun.id;
     let kind = if run.is_some() { "trigger" } else { "cron" };
-    let words = format!("run {id} of {name} begins; `sandbridge {kind} runs {name}` shows its outcome");
+    let words = format!("run {id} of {name} is due now; `sandbridge {kind} runs {name}` shows its outcome");
     Ok(both(&begun, words))
 }
 

@@ -310,7 +310,7 @@ fn usage_words(usage: &UsageView) -> String {
     rows.extend(usage.days.iter().map(|day| row(day.day.clone(), &day.sum)));
     let of_model = |of: &ModelUsageView| row(format!("{}/{}", of.subscription, of.model), &of.sum);
     rows.extend(usage.models.iter().map(of_model));
-    rows.push(row("in all".to_owned(), &usage.total));
+    rows.push(row("total".to_owned(), &usage.total));
     output::table(&rows)
 }
 

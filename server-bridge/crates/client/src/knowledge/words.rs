@@ -72,7 +72,7 @@ pub(super) fn added(documents: &[DocumentView]) -> String {
         let name = one_line(&document.name);
         match document.state.as_str() {
             "waiting" => format!("{name}: waiting to be indexed"),
-            "ready" => format!("{name}: indexed, {} pages{}", document.pages, after(&document.note)),
+            "ready" => format!("{name}: indexed, pages: {}{}", document.pages, after(&document.note)),
             _ => format!("{name}: {}", one_line(&document.note)),
         }
     };

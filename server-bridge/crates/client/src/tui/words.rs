@@ -104,7 +104,7 @@ const CHINESE: &[Row] = &[
     ("Tab: answer it", "Tab：回答"),
     ("in your own words:", "自行输入："),
     (
-        "Enter answers; Enter on the empty last line gives no answer",
+        "Enter answers; Enter on the empty last line declines to answer",
         "Enter 回答；在空白的最后一行按 Enter 则不回答",
     ),
     ("this can only be allowed once: press a to allow it", "此操作不能始终允许：按 a 允许这一次"),
@@ -234,8 +234,8 @@ const CHINESE: &[Row] = &[
     ("asks before it changes a file or runs a command", "更改文件或运行命令前询问"),
     ("asks before it runs a command", "运行命令前询问"),
     (
-        "asks only before it changes settings or runs a command as the privileged user",
-        "仅在更改设置或以特权用户身份运行命令前询问",
+        "asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask",
+        "仅在更改设置、以特权用户身份运行命令，或有规则要求询问时询问",
     ),
     ("Default", "默认"),
     ("the model for chats that have none of their own", "所有会话的默认模型"),

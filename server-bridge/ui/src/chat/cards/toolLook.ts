@@ -65,7 +65,7 @@ const NAMED = [
   "todo_write",
 ] as const;
 
-/** The tools whose plain name is not a noun: a question names what they do. */
+/** The tools whose plain name does not fit into a question, which names what they do instead. */
 const ACTS = [
   "Cd",
   "FileCreate",

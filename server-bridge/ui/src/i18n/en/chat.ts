@@ -243,7 +243,7 @@ export const chat = {
     planAbout: "Reads and plans; changes nothing",
     askAbout: "Asks before every change and command",
     autoEditAbout: "Changes files without asking; asks before commands",
-    fullAbout: "Asks only before it changes your settings or runs a command as the machine's privileged user",
+    fullAbout: "Asks only before it changes your settings or runs a command as the machine's privileged user, or where a rule says to ask",
   },
   model: {
     label: "Model",

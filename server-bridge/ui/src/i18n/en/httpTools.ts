@@ -38,7 +38,7 @@ export const httpTools = {
   add: "Add a tool of your own",
   kind: "Kind",
   kinds: { form: "Form", json: "JSON" },
-  kindHints: { form: "Each part of the request in a field of its own.", json: "The whole document, as other programs write it." },
+  kindHints: { form: "Each part of the request in a field of its own.", json: "The whole document in one field." },
   nameHint: "Letters, digits, - and _ are allowed. Models call it http__NAME.",
   replaces: "You already have a tool with this name. Saving replaces it.",
   description: "Description",

@@ -96,7 +96,7 @@ fn question(state: &State, options: &[String], theme: &Theme, width: usize) -> V
         })
         .collect();
     let words = if has_keys {
-        "  Enter answers; Enter on the empty last line gives no answer"
+        "  Enter answers; Enter on the empty last line declines to answer"
     } else {
         "  Tab: answer it"
     };

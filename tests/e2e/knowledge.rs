@@ -169,7 +169,7 @@ fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
     fs::create_dir(&docs).unwrap();
     run(&world.alice, &["sync", "docs"]);
     eventually("the loss is noticed", PATIENCE, || {
-        run(&world.alice, &["show", "docs"]).contains("are missing from the folder").then_some(())
+        run(&world.alice, &["show", "docs"]).contains("missing from the folder").then_some(())
     });
     assert_eq!(found(&world.alice, "zz7zz").len(), 1);
     run(&world.alice, &["sync", "docs", "--remove-missing"]);

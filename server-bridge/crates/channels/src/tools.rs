@@ -65,7 +65,11 @@ impl Channels {
                 }
                 false => {
                     let names: Vec<&str> = links.iter().map(|link| link.account.as_str()).collect();
-                    format!("the user has no connected channel of this name; they are linked with {}", names.join(", "))
+                    let which = if channel.is_empty() { "" } else { " of this name" };
+                    format!(
+                        "the user has no connected channel{which} at the moment; they are linked with {}",
+                        names.join(", ")
+                    )
                 }
             };
             return Err(Error::refused("not_found", text));

@@ -108,7 +108,7 @@ impl TypedTool for Read {
         if read.pages.is_empty() {
             let pages = read.document.pages;
             return Ok(Outcome::done(format!(
-                "There is no text from page {from} on; the document has {pages} pages."
+                "There is no text from page {from} on; pages in the document: {pages}."
             )));
         }
         let mut text = format!("{QUOTED}\n\n{:?} of {:?}", read.document.name, read.collection);

@@ -20,10 +20,11 @@ pub(crate) struct Arguments {
     /// Its role: one of the roles of sub-agents, where there are any.
     #[serde(default)]
     role: Option<String>,
-    /// The tools it may use, by name, only ones that you have; most of yours if not given. Name SubAgent to let it call others.
+    /// The tools it may use, by name, only ones that you have; if not given, those of its role, or else most of yours. Name
+    /// SubAgent to let it call others.
     #[serde(default)]
     tools: Option<Vec<String>>,
-    /// The tier of its model: vanguard, balance or swift; without it, your own model.
+    /// The tier of its model: vanguard, balance or swift; if not given, that of its role, or else the model of the user's chat.
     #[serde(default)]
     model: Option<String>,
     /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.

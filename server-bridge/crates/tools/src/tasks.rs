@@ -195,7 +195,7 @@ fn output(report: &ExecReport) -> String {
     let (head, tail) = (String::from_utf8_lossy(&report.head), String::from_utf8_lossy(&report.tail));
     match report.output_bytes.saturating_sub(shown_bytes) {
         0 => format!("{head}{tail}"),
-        left_out_bytes => format!("{head}\n… {left_out_bytes} bytes left out …\n{tail}"),
+        left_out_bytes => format!("{head}\n… bytes left out: {left_out_bytes} …\n{tail}"),
     }
 }
 

@@ -154,7 +154,7 @@ fn both_ends(text: &str) -> String {
 }
 
 /// `1 line`, `2 lines`.
-fn number(count: usize, what: &str) -> String {
+pub(super) fn number(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 

@@ -305,7 +305,7 @@ impl Matrix {
         Ok(count)
     }
 
-    /// A message with the one that it answers to, as far as it can be read.
+    /// A message with the one that it replies to, as far as that one can be read.
     async fn quoted(&self, read: Read, us: &Us) -> Result<Event, Failure> {
         let Read { mut event, answers } = read;
         let (Some(id), What::Message(message)) = (answers, &mut event.what) else { return Ok(event) };

@@ -94,6 +94,7 @@ const CHINESE: &[Row] = &[
     // What is asked.
     ("? The model asks", "? 模型提问"),
     ("? {} wants to run on ", "? {0} 请求运行，位置："),
+    ("? {} wants to run", "? {0} 请求运行"),
     ("  (1 of {})", "  （1/{0}）"),
     ("│ lines {} to {} of {}: Up and Down", "│ 第 {0} 至 {1} 行，共 {2} 行：按 ↑/↓ 滚动"),
     (

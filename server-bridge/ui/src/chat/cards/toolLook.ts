@@ -67,6 +67,13 @@ const NAMED = [
 
 /** The tools whose plain name does not fit into a question, which names what they do instead. */
 const ACTS = [
+  "SubAgent",
+  "SubAgentResume",
+  "Worktree",
+  "AskUser",
+  "WebSearch",
+  "Skill",
+  "ChatHistory",
   "Cd",
   "FileCreate",
   "FileReplace",
@@ -79,6 +86,7 @@ const ACTS = [
   "context_edit",
   "task_kill",
   "task_read",
+  "task_status",
   "memory_edit",
   "memory_list",
   "memory_search",
@@ -97,6 +105,7 @@ const ACTS = [
   "card_add_interactive",
   "card_add_container",
   "card_preview",
+  "card_send",
 ] as const;
 
 const COMPACT = ["Read", "Glob", "Grep"];

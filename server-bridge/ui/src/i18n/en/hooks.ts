@@ -2,7 +2,7 @@
 export const hooks = {
   title: "Hooks that apply to you",
   about:
-    "A hook can deny a call, ask you first, or give the model context. Hooks from the active runner's workspace run only after you approve them, and again after each change.",
+    "A hook can deny a call, ask you first, or give the model context. Hooks from the active runner's workspace run only after you approve them, and each change needs another approval.",
   none: "There are no hooks.",
   states: { runs: "Runs", waiting: "Waiting for approval", inert: "Commands not enabled" },
   layers: {

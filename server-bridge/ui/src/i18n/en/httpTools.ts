@@ -1,7 +1,7 @@
 /** The texts of one section of the settings, which `settings` includes. */
 export const httpTools = {
   title: "All HTTP tools",
-  about: "An HTTP tool sends one request to a service, from the Sandbridge server, or from the network of a runner. Tools that the active runner's workspace defines are used only after you approve them, and again after each change.",
+  about: "An HTTP tool sends one request to a service, from the Sandbridge server, or from the network of a runner. Tools that the active runner's workspace defines are used only after you approve them, and each change needs another approval.",
   none: "There are no HTTP tools. Add one below, or import those of a service from its OpenAPI document.",
   states: { ready: "Ready", waiting: "Waiting for approval", shadowed: "Not used" },
   shadowed: "This tool is not used: another one in this list has the same name and comes first.",

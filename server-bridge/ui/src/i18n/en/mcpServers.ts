@@ -2,7 +2,7 @@
 export const mcpServers = {
   title: "All servers",
   about:
-    "Programs run where your commands run. Servers that the active runner's workspace defines are used only after you approve them, and again after each change.",
+    "Programs run where your commands run. Servers that the active runner's workspace defines are used only after you approve them, and each change needs another approval.",
   none: "There are no MCP servers. An MCP server is a program or a network service that offers tools to your agents. Add one below, or define it in the workspace: its .mcp.json is read too.",
   states: { ready: "Ready", waiting: "Waiting for approval", shadowed: "Not used" },
   shadowed: "This server is not used: another one in this list has the same name and comes first.",

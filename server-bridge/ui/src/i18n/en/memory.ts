@@ -8,7 +8,7 @@ export const memory = {
     letta: "Core blocks are in every prompt. Agents search the rest, and earlier chats, with tools.",
     flat: "All memories are in every prompt, with memory/MEMORY.md and the notes of today and yesterday from the workspace.",
   },
-  fromChats: "Proposals from chats that have ended",
+  fromChats: "Proposals from your chats",
   on: "On",
   off: "Off",
   fromChatsHint: "The swift model reads your messages once for each chat, which may cost money, and proposes memories.",

@@ -148,7 +148,7 @@ pub struct Options {
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
-    /// With --stdio: exit at the end of the input, also as a container's first process
+    /// With --stdio: exit at the end of the input, even as a container's first process
     #[arg(long, requires = "stdio", hide = true)]
     pub ends_with_input: bool,
     /// Exit together with the process of this id, which started this runner

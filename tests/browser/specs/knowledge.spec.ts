@@ -96,7 +96,7 @@ test("a collection is shared with a user and taken back", async ({ page, browser
   await expect(manuals.getByText("Shared with 1")).toBeVisible();
   const theirs = await signedIn(browser, bob);
   await theirs.page.goto("/#/settings/knowledge");
-  await expect(card(theirs.page, "manuals")).toContainText("of alice");
+  await expect(card(theirs.page, "manuals")).toContainText("Owned by alice");
   await expect(card(theirs.page, "manuals").getByRole("button", { name: "Delete manuals" })).toHaveCount(0);
   await ask(theirs.page, "guarantee");
   await expect(search(theirs.page).getByRole("listitem").first()).toContainText("two years");

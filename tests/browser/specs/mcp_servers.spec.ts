@@ -47,7 +47,7 @@ test("a server of the workspace waits, is approved whole, lists its tools, and w
   await expect(echoed.locator("pre").filter({ hasText: "to somebody else" })).toBeVisible();
   await expectAccessible(page);
   await picture(page, "mcp-changed");
-  await echoed.getByRole("button", { name: "Accept the changes of echo" }).click();
+  await echoed.getByRole("button", { name: "Accept the changes to echo" }).click();
   await echoed.getByRole("button", { name: "Accept the changes", exact: true }).click();
   await expect(echoed.getByText(/^1 tool changed/)).toHaveCount(0);
   await page.reload();

@@ -367,7 +367,7 @@ const TABLE: &[Row] = &[
     ),
     ("SANDBRIDGE_LLM_PROVIDER   openai or anthropic", "SANDBRIDGE_LLM_PROVIDER   openai 或 anthropic"),
     (
-        "SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface",
+        "SANDBRIDGE_LLM_BASE_URL   the address of the provider's API",
         "SANDBRIDGE_LLM_BASE_URL   提供商接口的地址",
     ),
     (

@@ -7,7 +7,7 @@ export const knowledge = {
   folderHint: "Write RUNNER:PATH to keep the collection in sync with that folder. Leave it empty to upload files.",
   make: "Add",
   made: "{{name}} was added.",
-  of: "of {{owner}}",
+  of: "Owned by {{owner}}",
   documents_one: "{{count}} document",
   documents_other: "{{count}} documents",
   waiting_one: "{{count}} waiting to be indexed",

@@ -46,7 +46,7 @@ export const mcpServers = {
   before: "Accepted definition",
   after: "New definition",
   accept: "Accept the changes",
-  acceptName: "Accept the changes of {{name}}",
+  acceptName: "Accept the changes to {{name}}",
   acceptQuestion: "Accept the new definitions? These tools are offered again from the next turn on.",
   add: "Add a server of your own",
   nameHint: "Letters, digits, - _ and . are allowed. It becomes part of the names of its tools.",

@@ -151,7 +151,7 @@ pub struct Options {
     /// With --stdio: exit at the end of the input, even as a container's first process
     #[arg(long, requires = "stdio", hide = true)]
     pub ends_with_input: bool,
-    /// Exit together with the process of this id, which started this runner
+    /// Exit together with the process that has this id, which started this runner
     #[arg(long, value_name = "PID", hide = true)]
     pub ends_with_parent: Option<i32>,
     /// Commands in a container.

@@ -82,7 +82,7 @@ async fn approved(service: &House, user: &User, chat: &ChatId, hashes: &[String]
         Ok(count) => {
             let rest = hashes.len() - count;
             let text = format!(
-                "Approved: {count}. Changed since you looked at it, and not approved: {rest}. Write /trust again."
+                "Approved: {count}. Changed since they were shown, and not approved: {rest}. Write /trust again."
             );
             (ToolStatus::Done, text)
         }

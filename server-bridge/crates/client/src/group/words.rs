@@ -63,9 +63,9 @@ pub(super) fn posted(posted: &GroupPosted) -> String {
     let mut lines: Vec<String> = Vec::new();
     if !posted.entry.asks.is_empty() {
         let asks: Vec<_> = posted.entry.asks.iter().map(|handle| format!("@{handle}")).collect();
-        lines.push(format!("posted as {}; asked: {}", posted.entry.id, asks.join(", ")));
+        lines.push(format!("posted as message {}; asked: {}", posted.entry.id, asks.join(", ")));
     } else {
-        lines.push(format!("posted as {}", posted.entry.id));
+        lines.push(format!("posted as message {}", posted.entry.id));
     }
     lines.extend(posted.notes.iter().map(|note| one_line(note)));
     lines.join("\n")

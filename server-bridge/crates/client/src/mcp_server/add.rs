@@ -22,7 +22,7 @@ pub(crate) struct AddOptions {
     /// Connect from the network of your runner NAME instead of the server's; __docker__ for your container
     #[arg(long, value_name = "RUNNER", requires = "url", conflicts_with = "command", add = names::places())]
     via: Option<String>,
-    /// Get tokens with the client credentials of this id instead of a login; the secret is asked for, or read from standard input
+    /// Get tokens with client credentials, using this client ID, instead of a login; the secret is asked for, or read from standard input
     #[arg(long, value_name = "ID", requires = "url", conflicts_with = "command")]
     client_id: Option<String>,
     /// Request this scope with the client credentials; may be given several times [default: the scopes that the server names]

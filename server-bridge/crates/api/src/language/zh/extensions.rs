@@ -121,7 +121,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Nothing was approved.", "未批准任何内容。"),
     ("Approved: {}. Approvals take effect from the next message on.", "已批准 {0} 项，从下一条消息起生效。"),
     (
-        "Approved: {}. Changed since you looked at it, and not approved: {}. Write /trust again.",
+        "Approved: {}. Changed since they were shown, and not approved: {}. Write /trust again.",
         "已批准 {0} 项。另有 {1} 项在你查看之后已改变，未批准；请再次发送 /trust。",
     ),
     ("This server has no extensions to approve.", "此服务器没有需要批准的扩展。"),

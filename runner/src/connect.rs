@@ -149,8 +149,8 @@ pub async fn run(
     stay(attempt, patience, endpoint.url(), &told, shutdown).await
 }
 
-/// Registers once and closes the link, as a trial: nothing is served. If the server cannot be reached this retries, for as long as its
-/// starter waits; returns the exit code.
+/// Registers once and closes the link, as a trial: nothing is served. If the server cannot be reached, this retries for as long as
+/// the process that started it waits; returns the exit code.
 pub async fn on_trial(
     endpoint: &Endpoint,
     token: &Token,

@@ -105,7 +105,7 @@ pub struct ServeArgs {
     /// [default: none]
     #[arg(long, value_name = "LAYERS")]
     pub require: Option<String>,
-    /// The most content that a chain hands from the agent of one step to the next, in MiB [default: 4096]
+    /// The maximum size of the content that a chain hands from the agent of one step to the next, in MiB [default: 4096]
     #[arg(long, value_name = "MIB")]
     pub handed_max_mib: Option<String>,
     /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]

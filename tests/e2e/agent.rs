@@ -46,7 +46,7 @@ fn put_project(workspace: &Path) {
     fs::write(workspace.join("AGENTS.md"), "Shell scripts are POSIX.").unwrap();
 }
 
-/// The result, as a program sees it and as the model was given it.
+/// Has the model repair the failing test; checks the output of `--json`, and what the model was given.
 fn check_mended(model: &ScriptedModel, alice: &Person, place: &str) {
     let output = alice.run(&["chat", "--new", "--json", "--approval", "full", "make the test pass"]);
     assert_eq!(output.code, 0, "{output:?}");

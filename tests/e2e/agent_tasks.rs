@@ -85,8 +85,8 @@ fn a_task_is_read_whole_up_to_50_000_bytes() {
     assert_eq!(turn["agent"]["status"], "done", "{turn}: {:?}", last.results().last());
     let reads: Vec<String> = last.results().into_iter().rev().take(2).collect();
     // Long results are offloaded, and their beginning and end are shown.
-    assert!(!reads[1].contains("left out …"), "{}", reads[1]);
-    assert!(reads[0].contains("… 1 bytes left out …"), "{}", reads[0]);
+    assert!(!reads[1].contains("left out: "), "{}", reads[1]);
+    assert!(reads[0].contains("… bytes left out: 1 …"), "{}", reads[0]);
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn the_tool_makes_lists_and_removes_worktrees_and_refuses_what_is_none() {
     assert!(results[6].contains("sandbridge/taken could not be made"), "{results:?}");
     assert!(results[7].contains("there is no worktree nothing"), "{results:?}");
     assert!(results[8].contains("topic: ") && results[8].contains("nothing of its own"), "{results:?}");
-    assert!(results[10].contains("is kept, nothing was removed: 1 change"), "{results:?}");
+    assert!(results[10].contains("is kept, and nothing was removed: 1 change"), "{results:?}");
     assert!(results[12].contains("removed the worktree topic"), "{results:?}");
     git(world.workspace(), &["branch", "-D", "sandbridge/taken"]);
     world.assert_nothing_is_left();

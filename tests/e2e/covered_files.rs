@@ -132,7 +132,7 @@ fn what_an_approval_cannot_see_is_named_before_the_approval() {
     assert_eq!(named("two")["unseen"], json!(["${HOME}/server"]));
     let hash = of(&all, "$CHECK")["hash"].as_str().unwrap();
     let shown = world.alice.run(&["trust", "approve", hash, "--yes"]);
-    assert!(shown.stderr.contains("runs files this approval cannot see: $CHECK"), "{shown:?}");
+    assert!(shown.stderr.contains("runs files that the approval does not cover: $CHECK"), "{shown:?}");
 }
 
 #[test]

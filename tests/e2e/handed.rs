@@ -161,7 +161,7 @@ fn outputs_go_to_the_machine_of_the_next_step_with_modes_links_and_empty_directo
     );
     assert!(told.contains(&format!("They are in your workspace, in {directory}/.")), "{told}");
 
-    let says = format!("Step 1 of @coder handed files to @writer: they are on desk, in {directory}");
+    let says = format!("Step 1 (@coder) handed files to @writer: they are on desk, in {directory}");
     let notes = team.entries().into_iter().filter(|entry| entry["text"].as_str().unwrap().starts_with(&says));
     assert_eq!(notes.count(), 1);
     let client = Client::login(&team.world.server, "alice");

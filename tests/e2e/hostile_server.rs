@@ -21,7 +21,7 @@ const ARCHIVES_MIN: usize = 50;
 fn serve(archive: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    // It ends with the process: connections are few.
+    // The thread ends with the process; it answers one connection at a time, which is enough for a test.
     std::thread::spawn(move || listener.incoming().flatten().for_each(|socket| answer(socket, &archive)));
     url
 }

@@ -76,7 +76,7 @@ fn documents_are_added_found_cited_shared_and_deleted() {
     assert!(output.stdout.contains("broken.pdf: the document is damaged"), "{output:?}");
     assert!(found(alice, "guarantee years")[0].contains("two years"));
     assert!(found(alice, "保修期")[0].contains("两年"));
-    assert!(run(alice, &["search", "guarantee"]).contains("by words: place 1; contains guarantee"));
+    assert!(run(alice, &["search", "guarantee"]).contains("by words: rank 1; contains guarantee"));
     for odd in ["\"", "* OR", "NEAR(", "🫖", "'; DROP TABLE", ""] {
         json_of(alice, &["search", odd]);
     }
@@ -169,7 +169,7 @@ fn a_folder_of_a_runner_is_kept_in_sync_and_never_emptied_silently() {
     fs::create_dir(&docs).unwrap();
     run(&world.alice, &["sync", "docs"]);
     eventually("the loss is noticed", PATIENCE, || {
-        run(&world.alice, &["show", "docs"]).contains("are missing from the folder").then_some(())
+        run(&world.alice, &["show", "docs"]).contains("missing from the folder").then_some(())
     });
     assert_eq!(found(&world.alice, "zz7zz").len(), 1);
     run(&world.alice, &["sync", "docs", "--remove-missing"]);

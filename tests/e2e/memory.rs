@@ -53,8 +53,7 @@ fn memories_are_added_found_changed_and_forgotten_and_are_private_to_their_user(
     }
     assert_ne!(bob.run(&["memory", "add", "Deploys run daily", "--replaces", "5"]).code, 0);
     assert!(
-        run(&["mode", "letta", "--from-chats", "on"])
-            .contains("mode letta; proposals from chats that have ended: on")
+        run(&["mode", "letta", "--from-chats", "on"]).contains("mode letta; proposals from your chats: on")
     );
     assert!(run(&["mode"]).contains("letta"));
 }

@@ -176,7 +176,7 @@ fn what_is_written_survives_the_server_and_sigterm_restores_the_terminal() {
     // Where the full screen is impossible or switched off, lines are read.
     for (variables, arguments) in [("TERM=dumb", &["chat"][..]), ("", &["chat", "--lines"])] {
         tmux.runs(variables, &alice, arguments);
-        tmux.sees("/help lists the rest, Ctrl-D ends.");
+        tmux.sees("/help lists the rest, Ctrl-D quits.");
         tmux.types("!echo by lines");
         tmux.press(&["Enter"]);
         tmux.sees("exit 0 ·");

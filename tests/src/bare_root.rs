@@ -81,7 +81,7 @@ impl BareRoot {
         Self::start(directory)
     }
 
-    /// Creates a Debian with the same users; `None` if `scripts/test` was not asked for it.
+    /// Creates a Debian root with the same users; `None` if `scripts/test` was not asked for it.
     pub fn debian() -> Option<Self> {
         let archive = PathBuf::from(std::env::var_os("SANDBRIDGE_DEBIAN_ROOT")?);
         let directory = TempDir::with_prefix("sandbridge-root-").unwrap();

@@ -118,7 +118,7 @@ pub struct Options {
     /// The server, such as wss://sandbridge.example.com
     #[arg(long, value_name = "URL", env = "SANDBRIDGE_SERVER")]
     pub server: Option<String>,
-    /// File that holds the token, - for standard input
+    /// File that holds the token; '-' reads standard input
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
     /// The token itself; taken out of the command line before anything runs
@@ -148,10 +148,10 @@ pub struct Options {
     /// Speak over the standard streams with the server that started this runner
     #[arg(long)]
     pub stdio: bool,
-    /// With --stdio: exit at the end of the input, also as a container's first process
+    /// With --stdio: exit at the end of the input, even as a container's first process
     #[arg(long, requires = "stdio", hide = true)]
     pub ends_with_input: bool,
-    /// Exit together with the process of this id, which started this runner
+    /// Exit together with the process that has this id, which started this runner
     #[arg(long, value_name = "PID", hide = true)]
     pub ends_with_parent: Option<i32>,
     /// Commands in a container.

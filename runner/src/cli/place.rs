@@ -22,10 +22,10 @@ pub struct WhereOptions {
 }
 
 impl WhereOptions {
-    /// Both directories, with their defaults: the workspace's canonical path, and the state directory as it is named.
+    /// The workspace's canonical path, and the state directory's path as it was given; each has its default if it was not given.
     ///
     /// # Errors
-    /// The workspace is missing or holds the state directory, or the default one is a place to be careful with.
+    /// The workspace is missing or holds the state directory, or none was given and it would be `/` or the home directory.
     pub(super) fn directories(&self, profile: Profile) -> Result<(PathBuf, PathBuf), Error> {
         let (workspace, state_dir) = (self.workspace()?, self.state_dir());
         // Checked before anything is created in it. A link on its path is found when the executor starts.

@@ -52,8 +52,8 @@ impl SandboxOptions {
     /// file of the runner's user does not count where the commands are other people's.
     ///
     /// # Errors
-    /// A directory is missing or a place to be careful with, the policy file is not to be trusted or not understood, or what
-    /// is to be allowed would open the runner's own secrets.
+    /// A directory is missing, the workspace would be `/` or the home directory without being named, the policy file cannot be
+    /// trusted or understood, or what is to be allowed would open the runner's own secrets.
     pub fn executor_config(
         &self,
         token_file: Option<&Path>,

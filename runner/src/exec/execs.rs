@@ -108,7 +108,7 @@ impl Execs {
         Ok(Done {})
     }
 
-    /// The number of commands that run, or left running processes.
+    /// The number of commands that are running, or that left processes running.
     pub(crate) fn running(&self) -> usize {
         self.registry.running() + self.trees.marks().count()
     }

@@ -1,4 +1,4 @@
-//! Commands: from the request to the last message about its tree.
+//! Commands: each from its request to the last message about its process tree.
 //!
 //! ```text
 //! request ─▶ spawn ─▶ running ──leader ends──▶ draining ──both pipes ended, or silence──▶ complete

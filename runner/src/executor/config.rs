@@ -28,7 +28,7 @@ pub struct ExecutorConfig {
     pub left_out: LeftOut,
     /// The networks that commands may reach, and the resources they may take.
     pub bounds: Bounds,
-    /// True if the commands belong to other people than the runner's user: they get none of that user's settings.
+    /// True if the commands belong to people other than the runner's user: they get none of that user's settings.
     pub is_for_others: bool,
 }
 

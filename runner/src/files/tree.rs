@@ -99,7 +99,6 @@ fn tree_error(error: TreeError) -> WireError {
 /// Adds the part that was written in spite of the error.
 fn with_report(error: WireError, report: &TreeReport) -> WireError {
     let TreeReport { files, directories, symlinks, .. } = report;
-    let written =
-        format!("{files} files, {directories} directories and {symlinks} links had been written by then");
+    let written = format!("files written by then: {files}, directories: {directories}, links: {symlinks}");
     WireError::new(error.kind, format!("{}; {written}", error.description))
 }

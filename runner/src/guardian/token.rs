@@ -18,7 +18,7 @@ use crate::sys;
 const TOKEN: &[u8] = b"--token";
 /// The hidden option that takes its place: the number of a descriptor that holds the token.
 const TOKEN_DESCRIPTOR: &[u8] = b"--token-fd";
-/// The hidden option for the reason why an update failed: likewise.
+/// The hidden option for the reason that an update failed: the number of a descriptor that holds it.
 const UPDATE_ERROR_DESCRIPTOR: &[u8] = b"--update-error-fd";
 
 /// Returns the token given as `--token T` or `--token=T`, having removed it from this process's arguments.

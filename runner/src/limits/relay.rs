@@ -15,10 +15,10 @@ pub const LLM_PATH_BYTES: usize = 2 * 1024;
 /// The longest value of a header that is sent to the LLM endpoint, in bytes.
 pub const LLM_HEADER_BYTES: usize = 1024;
 
-/// The most that the status and the headers of its answer may have together, in bytes.
+/// The maximum size of the status and the headers of the LLM endpoint's response together, in bytes.
 pub const LLM_ANSWER_HEADERS_BYTES: usize = 64 * 1024;
 
-/// How many headers its answer may have.
+/// The maximum number of headers of the LLM endpoint's response.
 pub const LLM_ANSWER_HEADERS: usize = 100;
 
 /// How long the LLM endpoint may be silent, in milliseconds: a model may think for minutes before its first word.
@@ -40,13 +40,13 @@ pub const HTTP_HEADERS: usize = 100;
 /// The total size of such a request's headers, in bytes.
 pub const HTTP_HEADERS_BYTES: usize = 64 * 1024;
 
-/// The most that the status and the headers of its answer may have together, in bytes.
+/// The maximum size of the status and the headers of the response together, in bytes.
 pub const HTTP_ANSWER_HEADERS_BYTES: usize = 64 * 1024;
 
-/// How many headers its answer may have.
+/// The maximum number of headers of the response.
 pub const HTTP_ANSWER_HEADERS: usize = 100;
 
-/// The longest wait for the headers of its answer, in milliseconds.
+/// The longest wait for the headers of the response, in milliseconds.
 pub const HTTP_ANSWER_MS: u64 = 600_000;
 
 /// The longest wait for the next piece of a request's body from the server, in milliseconds.

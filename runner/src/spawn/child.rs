@@ -53,7 +53,7 @@ impl Child {
     /// Makes sure that its program begins to run; returns when to check again, or nothing once it does.
     pub(crate) fn look_after_start(&mut self) -> Option<Duration> {
         let birth = self.birth.as_ref()?;
-        // A failed start only has an end.
+        // After a failed start no program begins: only the end of the process is awaited.
         let ends = || birth.failure().map(|_| Duration::from_millis(START_LOOK_MS));
         let again = birth.look_after(self.handle.as_fd()).or_else(ends);
         if again.is_none() {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 /// How long a model may take to answer one word when it is checked.
 pub(super) const MODEL_PATIENCE: Duration = Duration::from_secs(20);
-/// How many bytes of a hash of a directory's path its home's name contains, in addition to the directory's name.
+/// The name of a directory's home consists of its runner's name and this many bytes of a hash of the directory's path.
 pub(super) const HOME_HASH_BYTES: usize = 8;
-/// How much of a directory's name its runner's name contains, in characters.
+/// The longest name of a directory's runner, in characters: the directory's name is cut there.
 pub(super) const HOME_NAME_CHARS: usize = 40;
 /// The log of the server of one directory is truncated beyond this, in bytes.
 pub(super) const HERE_LOG_BYTES: u64 = 4 * 1024 * 1024;

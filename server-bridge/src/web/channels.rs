@@ -33,7 +33,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Anybody, route!(deliver))
 }
 
-/// The messengers, the accounts that the caller may link with, and the links.
+/// The messengers, the accounts that the caller may link to, and the links.
 #[utoipa::path(get, path = "/api/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
 pub async fn list(
     State(state): State<AppState>,

@@ -1,4 +1,4 @@
-//! The events WebSocket: changes of a user's chats, runners and settings, as they happen.
+//! The events WebSocket: changes to a user's chats, runners and settings, as they happen.
 
 use std::io;
 use std::pin::pin;

@@ -130,7 +130,7 @@ pub async fn remove_person(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Add an agent that works on a machine of the caller's, or change the caller's agent of this handle. Needs a session.
+/// Add an agent that works on a machine of the caller's, or change the caller's agent with this handle. Needs a session.
 #[utoipa::path(put, path = "/api/v1/groups/{group}/agents/{handle}", tag = "groups", params(("group" = i64, Path), ("handle" = String, Path)), request_body = GroupAgentPut, responses((status = 200, body = GroupView), (status = 400), (status = 403), (status = 404), (status = 409)))]
 pub async fn put_agent(
     State(state): State<AppState>,
@@ -174,7 +174,7 @@ pub async fn remove_grant(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Choose the agent that answers where nobody is mentioned. Needs a session, and the access of an editor.
+/// Choose the agent that answers messages that mention no agent. Needs a session, and the access of an editor.
 #[utoipa::path(put, path = "/api/v1/groups/{group}/lead", tag = "groups", params(("group" = i64, Path)), request_body = GroupLead, responses((status = 200, body = GroupView), (status = 403), (status = 404)))]
 pub async fn set_lead(
     State(state): State<AppState>,
@@ -200,7 +200,7 @@ pub async fn entries(
     Ok(Json(found))
 }
 
-/// Post a message to a group. `@handle` asks an agent; where nobody is mentioned, the lead is asked. Agents work on the machines of their owners, and only for people who may ask them.
+/// Post a message to a group. `@handle` asks an agent; if a message mentions no agent, the lead is asked. Agents work on the machines of their owners, and only for people who may ask them.
 #[utoipa::path(post, path = "/api/v1/groups/{group}/entries", tag = "groups", params(("group" = i64, Path)), request_body = GroupPost, responses((status = 202, body = GroupPosted), (status = 400), (status = 403), (status = 404)))]
 pub async fn post(
     State(state): State<AppState>,

@@ -1,8 +1,9 @@
 //! Limits on password attempts: guessing is slow, and one person's guesses do not lock another out.
 //!
-//! An attempt counts for its account and address together. Only if these allow it, and that address never logged in to the
-//! account, it counts for the account over all addresses and for the address over all accounts, too. So one address cannot
-//! use up what an account has elsewhere, and many addresses cannot keep its owner from logging in where they did before.
+//! An attempt counts for the pair of its account and its address. If the pair's limit allows it and that address never logged
+//! in to the account, the attempt also counts for the account over all addresses and for the address over all accounts. So one
+//! address cannot use up an account's attempts from other addresses, and many addresses cannot keep an account's owner from
+//! logging in from an address where they did before.
 
 use std::net::IpAddr;
 use std::time::Instant;

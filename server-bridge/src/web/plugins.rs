@@ -103,7 +103,7 @@ pub async fn shelf(State(state): State<AppState>, caller: Caller) -> Result<Json
     Ok(Json(state.extensions.plugins.shelf(&caller.user).await?))
 }
 
-/// Take a plugin off the shelf. For its owner and for administrators; needs a session.
+/// Stop the sharing of a plugin. For its owner and for administrators; needs a session.
 #[utoipa::path(delete, path = "/api/v1/shelf/{owner}/{name}", tag = "settings",
     params(("owner" = String, Path), ("name" = String, Path)),
     responses((status = 204), (status = 403), (status = 404)))]

@@ -34,7 +34,7 @@ pub async fn relay(state: AppState, mut events: Receiver<RunnerEvent>) {
     }
 }
 
-/// Passes the changes of accounts on until the server stops, and closes the connections of revoked runners.
+/// Passes the changes to accounts on until the server stops, and closes the connections of revoked runners.
 pub async fn relay_accounts(state: AppState, mut events: UnboundedReceiver<AccountEvent>) {
     while let Some(Some(event)) = state.shutdown.run_until_cancelled(events.recv()).await {
         match event {

@@ -204,7 +204,7 @@ async fn clients_that_stopped_reading_keep_neither_a_record_nor_a_stop_waiting()
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let url = format!("{}/exec", alice.base).replacen("http", "ws", 1);
     let mut sockets = Vec::new();
-    // From sizes that fit into the buffers to sizes that do not: some end while their last frame is stuck.
+    // The sizes of the outputs: some fit into the buffers, and some do not, so that those execs end while their last frame is stuck.
     let sizes = (1..=100).map(|step| step * 32 * 1024);
     let ids: Vec<String> = sizes.clone().map(|bytes| format!("{bytes:032x}")).collect();
     for (bytes, id) in sizes.zip(&ids) {

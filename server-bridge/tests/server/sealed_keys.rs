@@ -32,7 +32,7 @@ fn files_with_key(home: &Path) -> Vec<String> {
     entries.filter(|path| holds(path)).map(|path| path.display().to_string()).collect()
 }
 
-/// A home directory whose server sealed a key with its own key.
+/// A home directory whose server sealed a model's API key with the server's sealing key.
 async fn home_with_model() -> TempDir {
     let server = TestServer::start().await;
     add_model(&server.user("alice").await).await;

@@ -13,7 +13,7 @@ export const UPDATE_TIMEOUT_MS = 660_000;
 export const RECONNECT_BASE_MS = 1_000;
 export const RECONNECT_CAP_MS = 15_000;
 
-/** A page that gets no greeting from the events for this long loads its data without them. */
+/** A page that gets no `hello` event for this long loads its data without waiting for one. */
 export const GREETING_WAIT_MS = 1_500;
 
 /** A page hidden for longer than this may have a dead socket without knowing it, and reconnects when shown. */

@@ -114,7 +114,7 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   await expect(changing.getByLabel("Bot token")).toHaveValue("");
   await changing.getByRole("button", { name: "Save" }).click();
   await expect(phone).toContainText("Connected as @sand_bot", { timeout: 20_000 });
-  await phone.getByRole("button", { name: "Link yourself with phone" }).click();
+  await phone.getByRole("button", { name: "Link yourself to phone" }).click();
   const shown = phone.getByRole("group", { name: "Code for phone" });
   await expect(shown).toContainText("Never post it in a group.");
   const code = (await shown.getByTestId("link-code").textContent()) ?? "";

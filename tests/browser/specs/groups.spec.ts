@@ -117,7 +117,7 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await page.getByRole("button", { name: "Run story" }).click();
   await expect(steps(page)).toHaveCount(3);
   await expect(steps(page).nth(0)).toContainText("@writer · desk");
-  await expect(page.getByTestId("gate")).toContainText("Step 1 of @writer is done");
+  await expect(page.getByTestId("gate")).toContainText("Step 1 (@writer) is done");
   const address = new URL(page.url()).hash;
 
   const { page: bobs, errors } = await signedIn(browser, team.bob);

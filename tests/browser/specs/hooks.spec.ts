@@ -12,7 +12,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   writeFileSync(join(laptop.workspace, ".sandbridge/hooks.json"), JSON.stringify({ enable_command_hooks: true, hooks }));
   await page.goto("/#/settings/hooks");
   const card = page.getByRole("region", { name: "Hooks that apply to you" }).getByRole("listitem");
-  await expect(card).toContainText("Waits for approval");
+  await expect(card).toContainText("Waiting for approval");
   await expect(card).toContainText(".sandbridge/hooks.json");
   await card.getByRole("button", { name: /^Approve the hook [0-9a-f]{12}$/ }).click();
   await expect(card.getByRole("group").getByText(COMMAND)).toBeVisible();
@@ -22,7 +22,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   await expect(card.getByText("Runs", { exact: true })).toBeVisible();
   await card.getByText("Try it").click();
   await card.getByRole("button", { name: "Run", exact: true }).click();
-  await expect(card.getByText("Deny: it would not go on.")).toBeVisible();
+  await expect(card.getByText("Deny: the action would be blocked, if this event can block it.")).toBeVisible();
   await expect(card.getByLabel("Standard error")).toContainText("nothing is touched");
   await expect(card.getByLabel("The payload that the hook got")).toContainText('"command":"ls"');
   await card.getByLabel("Fields of the event (JSON)").fill("[1]");
@@ -41,7 +41,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   await picture(page, "hooks");
   await card.getByRole("button", { name: /^Revoke the approval of the hook / }).click();
   await card.getByRole("button", { name: "Revoke", exact: true }).click();
-  await expect(card).toContainText("Waits for approval");
+  await expect(card).toContainText("Waiting for approval");
 });
 
 test("the user's own hooks are written, refused in place with the text kept, saved and removed", async ({ page }) => {

@@ -59,7 +59,7 @@ test("tools of an OpenAPI file get a secret, are tried, and are called by a mode
   await item.getByLabel("Arguments").fill('{"id": "a/b"}');
   await item.getByRole("button", { name: "Send the request" }).click();
   await expect(item.getByLabel("Request, without secrets")).toContainText(`GET ${shop.url}/v1/items/a%2Fb\nAuthorization: Bearer SECRET.token`);
-  await expect(item.getByLabel("Answer, as a model reads it")).toContainText("[secret token]");
+  await expect(item.getByLabel("Response, as a model reads it")).toContainText("[secret token]");
   await expectAccessible(page);
   await picture(page, "http-tools");
   expect(shop.asked).toEqual([`GET /v1/items/a%2Fb Bearer ${SECRET}`]);
@@ -92,7 +92,7 @@ test("a tool of one's own is written in the form, edited as JSON and removed; wh
   await expectAccessible(page);
   await form.getByLabel(/^Headers/).fill("X-Key: {{secret.KEY}}");
   await form.getByLabel(/^Parameters/).fill("room* string The room");
-  await form.getByLabel(/^Part of the answer/).fill("data.items.0.name");
+  await form.getByLabel(/^Part of the response/).fill("data.items.0.name");
   await form.getByLabel(/^Through a runner/).fill("laptop");
   await form.getByRole("button", { name: "Add tool" }).click();
   await expect(form.getByText("lamp is saved. Set its secrets in the list above: KEY")).toBeVisible();
@@ -107,7 +107,7 @@ test("a tool of one's own is written in the form, edited as JSON and removed; wh
   await lamp.getByText("Try it", { exact: true }).click();
   await lamp.getByLabel("Arguments").fill('{"room": "hall"}');
   await lamp.getByRole("button", { name: "Send the request" }).click();
-  await expect(lamp.getByLabel("Answer, as a model reads it")).toHaveText("HTTP 200\na lamp");
+  await expect(lamp.getByLabel("Response, as a model reads it")).toHaveText("HTTP 200\na lamp");
   await json.fill('{"name": "bad", "description": "d", "url": "http://{{room}}/"}');
   await form.getByRole("button", { name: "Add tool" }).click();
   await expect(form.getByRole("alert").filter({ hasText: "a placeholder cannot be used in the host" })).toBeVisible();

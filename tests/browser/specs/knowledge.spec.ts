@@ -43,7 +43,7 @@ test("documents are added, found by words, opened and deleted, and what cannot b
   await ask(page, "how long is the guarantee");
   await expect(search(page).getByRole("status").last()).toHaveText(/\d passages?/);
   const hit = search(page).getByRole("listitem").filter({ hasText: "two years" });
-  await expect(hit).toContainText(/Place 1 by words: .*guarantee\./);
+  await expect(hit).toContainText(/Rank 1 by words: .*guarantee\./);
   await expect(search(page).getByText("found by words only: this server has no embedder installed")).toBeVisible();
   await hit.getByRole("button", { name: "Open" }).click();
   const opened = page.getByRole("article", { name: "kettle.md" });
@@ -69,12 +69,12 @@ test("a passage is found by its meaning, and words are left while the embedder i
   await upload(page, "manuals", [["kettle.md", KETTLE], ["garden.md", GARDEN]]);
   await expect(async () => {
     await ask(page, "warranty");
-    await expect(search(page).getByRole("listitem").first()).toContainText("Place 1 by meaning.", { timeout: 1000 });
+    await expect(search(page).getByRole("listitem").first()).toContainText("Rank 1 by meaning.", { timeout: 1000 });
   }).toPass();
   await expect(search(page).getByRole("listitem").first()).toContainText("two years");
   await ask(page, "guarantee");
   const both = search(page).getByRole("listitem").first();
-  await expect(both).toContainText("Place 1 by words: guarantee. Place 1 by meaning.");
+  await expect(both).toContainText("Rank 1 by words: guarantee. Rank 1 by meaning.");
   await picture(page, "knowledge-meaning");
   model.topics = null;
   await ask(page, "guarantee");
@@ -96,7 +96,7 @@ test("a collection is shared with a user and taken back", async ({ page, browser
   await expect(manuals.getByText("Shared with 1")).toBeVisible();
   const theirs = await signedIn(browser, bob);
   await theirs.page.goto("/#/settings/knowledge");
-  await expect(card(theirs.page, "manuals")).toContainText("of alice");
+  await expect(card(theirs.page, "manuals")).toContainText("Owned by alice");
   await expect(card(theirs.page, "manuals").getByRole("button", { name: "Delete manuals" })).toHaveCount(0);
   await ask(theirs.page, "guarantee");
   await expect(search(theirs.page).getByRole("listitem").first()).toContainText("two years");

@@ -21,7 +21,7 @@ test("a server of the workspace waits, is approved whole, lists its tools, and w
   writeFileSync(join(laptop.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { echo } }));
   await page.goto("/#/settings/mcp");
   const echoed = card(page, "echo");
-  await expect(echoed).toContainText("Waits for approval");
+  await expect(echoed).toContainText("Waiting for approval");
   await expect(echoed).toContainText(".mcp.json");
   // What a file of the workspace sets is no secret, and may change what runs.
   await expect(echoed).toContainText("Environment variables: ECHO_TOKEN=shown too");
@@ -47,7 +47,7 @@ test("a server of the workspace waits, is approved whole, lists its tools, and w
   await expect(echoed.locator("pre").filter({ hasText: "to somebody else" })).toBeVisible();
   await expectAccessible(page);
   await picture(page, "mcp-changed");
-  await echoed.getByRole("button", { name: "Accept the changes of echo" }).click();
+  await echoed.getByRole("button", { name: "Accept the changes to echo" }).click();
   await echoed.getByRole("button", { name: "Accept the changes", exact: true }).click();
   await expect(echoed.getByText(/^1 tool changed/)).toHaveCount(0);
   await page.reload();
@@ -56,7 +56,7 @@ test("a server of the workspace waits, is approved whole, lists its tools, and w
 
   await echoed.getByRole("button", { name: "Revoke the approval of echo" }).click();
   await echoed.getByRole("button", { name: "Revoke", exact: true }).click();
-  await expect(echoed).toContainText("Waits for approval");
+  await expect(echoed).toContainText("Waiting for approval");
 });
 
 test("a server of one's own is written with help, checked at once, replaced and removed", async ({ page, laptop }) => {

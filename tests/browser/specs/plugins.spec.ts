@@ -159,7 +159,7 @@ test("a marketplace lists its plugins, one is installed by name, another copy is
   await expect(shelf).toContainText("yours");
   await expectAccessible(page);
   await picture(page, "shelf");
-  await shelf.getByRole("button", { name: /^Take off the shelf: / }).click();
-  await shelf.getByRole("button", { name: "Take off the shelf", exact: true }).last().click();
+  await shelf.getByRole("button", { name: /^Stop sharing / }).click();
+  await shelf.getByRole("button", { name: "Stop sharing", exact: true }).last().click();
   await expect(shelf).toContainText("No user of this server shares a plugin.");
 });

@@ -160,7 +160,7 @@ test("a container of one's own is stopped, kept, replaced and reset, with or wit
   await page.reload();
   await open(page, "Runners");
   const card = page.getByTestId("container");
-  await expect(card).toContainText("2,048 MiB · 512 processes · 2 CPU");
+  await expect(card).toContainText("2,048 MiB · 512 processes · 2 CPUs");
   await expectAccessible(page);
   await card.getByRole("button", { name: "Stop" }).click();
   await expect(card.getByRole("status")).toHaveText("It is stopped; the next use starts it again.");

@@ -20,7 +20,7 @@ test("what a workspace defines waits, is approved, works, waits again after a ch
   const list = page.getByRole("region", { name: "What this workspace defines" });
   const card = list.getByRole("listitem").filter({ hasText: "Custom tool hello" });
   await expect(list.getByRole("listitem")).toHaveCount(2);
-  await expect(card).toContainText("Waits for approval");
+  await expect(card).toContainText("Waiting for approval");
   await expect(card).toContainText("Covered files: custom-tools/hello");
   await expectAccessible(page);
   await picture(page, "trust");
@@ -47,7 +47,7 @@ test("what a workspace defines waits, is approved, works, waits again after a ch
   await expect(given).toContainText("You approved nothing in other workspaces.");
   await card.getByRole("button", { name: /^Revoke the approval of hello / }).click();
   await card.getByRole("button", { name: "Revoke", exact: true }).click();
-  await expect(card).toContainText("Waits for approval");
+  await expect(card).toContainText("Waiting for approval");
 });
 
 test("/trust asks in the chat about what waits, shows it whole, and approves it there", async ({ page, laptop }) => {

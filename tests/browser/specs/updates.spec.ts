@@ -66,7 +66,7 @@ test("an older runner is updated with a button that tells how it goes, and a com
     await expectAccessible(page);
     await picture(page, "runner-older");
     await card.getByRole("button", { name: `Update tower to ${NEW}` }).click();
-    await expect(card.getByText("The runner waits for 1 running command to end")).toBeVisible();
+    await expect(card.getByText("The runner is waiting for 1 running command to end")).toBeVisible();
     await expectAccessible(page);
     tower.finishes();
     const sent = alice.run(["exec", "--on", "tower", "--", "echo", "fine"]);

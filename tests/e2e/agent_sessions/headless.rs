@@ -121,7 +121,7 @@ fn a_program_is_never_left_waiting_for_an_approval() {
     let asked: Vec<&Value> = of("approval").iter().map(|line| &line["detail"]).collect();
     let asked: Vec<&str> = asked.into_iter().map(|detail| detail.as_str().unwrap()).collect();
     assert!(
-        asked[0].starts_with("makes a new file of 1 lines\nfile: ") && asked[0].contains("/a.txt\n"),
+        asked[0].starts_with("makes a new file of 1 line\nfile: ") && asked[0].contains("/a.txt\n"),
         "{asked:?}"
     );
     assert!(

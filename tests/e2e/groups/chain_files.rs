@@ -49,13 +49,13 @@ fn what_is_no_chain_of_a_workspace_is_refused_and_changes_nothing() {
     put(&team, "large", &b"1. @coder: much\n".repeat(1 << 15));
     put(&team, "odd", b"begin with the coder\n");
     for (path, part) in [
-        ("/etc/passwd", "no path of a file"),
-        ("../story.md", "no path of a file"),
-        ("chains/*.md", "no path of a file"),
-        ("chains/", "no path of a file"),
+        ("/etc/passwd", "not the path of a file"),
+        ("../story.md", "not the path of a file"),
+        ("chains/*.md", "not the path of a file"),
+        ("chains/", "not the path of a file"),
         ("absent.md", "cannot be read"),
         ("out/story.md", "cannot be read"),
-        ("binary", "is no text"),
+        ("binary", "is not text"),
         ("large", "at most 262144 bytes"),
         ("odd", "line 1"),
     ] {

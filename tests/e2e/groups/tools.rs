@@ -66,7 +66,7 @@ fn an_agent_asks_another_one_and_answers_with_what_it_heard() {
     team.until_call(&posted["calls"][0]["id"], "done");
     let model = &team.world.model;
     let asked = model.asked().into_iter().find(|asked| handle(asked) == "writer").unwrap();
-    assert!(asked.last_of_user().contains("@coder asks you for alice"), "{}", asked.last_of_user());
+    assert!(asked.last_of_user().contains("@coder asks you on behalf of alice"), "{}", asked.last_of_user());
     assert!(
         asked.tools().contains(&"SendMessage".to_owned()) && asked.tools().contains(&"HandOff".to_owned())
     );
@@ -122,7 +122,7 @@ fn agents_that_would_wait_for_each_other_are_told() {
     team.post(&team.world.alice, "@coder go");
     let said = team.until_said(3);
     assert_eq!(said[1].0, "writer");
-    assert_eq!(said[1].1.matches("@coder waits for your answer").count(), 2, "{said:?}");
+    assert_eq!(said[1].1.matches("@coder is waiting for your answer").count(), 2, "{said:?}");
     assert!(said[2].1.starts_with("coder: "), "{said:?}");
     assert_eq!((team.calls().len(), team.said().len()), (2, 3));
 }
@@ -169,7 +169,7 @@ fn a_message_is_posted_once_over_a_kill_and_its_answer_is_heard_later() {
     let mut team = team(|asked| {
         let text = asked.last_of_user();
         match (handle(asked).as_str(), fresh(asked).as_slice()) {
-            ("coder", _) if text.contains("@builder answers what you asked it for alice") => {
+            ("coder", _) if text.contains("@builder answers what you asked it on behalf of alice") => {
                 Reply::Say(format!("heard it: {}", text.contains("builder heard: build")))
             }
             ("coder", []) => Reply::Call(vec![send("builder", "build")]),
@@ -299,7 +299,7 @@ fn agents_discuss_in_rounds_and_the_one_that_began_it_is_given_what_they_said() 
     team.until_call(&posted["calls"][0]["id"], "done");
     let said = team.said();
     assert_eq!(said.len(), 6, "{said:?}");
-    assert_eq!(said[0].1, "A discussion of @writer, @critic begins: is rain good?");
+    assert_eq!(said[0].1, "A discussion among @writer, @critic begins: is rain good?");
     let words: Vec<_> = said[1..5].iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(words[0], "writer in round 1 after 0");
     assert!(words[1].starts_with("critic in round 1 after 1Error: a step of a chain"), "{words:?}");
@@ -378,7 +378,7 @@ fn an_agent_runs_a_chain_and_a_stop_of_it_stops_the_run() {
     set("1. @writer: write it [gate]\n");
     team.post(&team.world.alice, "@coder run it");
     let said = team.until_said(7);
-    assert!(said[6].1.contains("Run 2 waits for a person"), "{said:?}");
+    assert!(said[6].1.contains("Run 2 is waiting for a person"), "{said:?}");
     team.alice(&["chain", "stop", &team.group, "2"]);
     set("1. @writer: write it slowly\n");
     let call = team.post(&team.world.alice, "@coder run it")["calls"][0]["id"].clone();

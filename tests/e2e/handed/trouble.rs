@@ -273,7 +273,7 @@ fn too_much_is_refused_before_anything_is_sent() {
         team.answer(&team.world.alice, &gate, &["stop"]);
         assert!(!team.desk.workspace().join("handed").exists());
     };
-    refused("at most 10000 files, directories and links, with 2 MiB");
+    refused("at most 10000 files, directories and links, of 2 MiB together");
     fs::remove_dir_all(laptop.join("out")).unwrap();
     fs::create_dir(laptop.join("out")).unwrap();
     (0..10_001).for_each(|number| fs::write(laptop.join(format!("out/{number}")), "").unwrap());

@@ -67,7 +67,7 @@ fn meaning_survives_kills_and_an_embedder_that_goes_away() {
     eventually("nothing is left to say", PATIENCE, || {
         (!run(&alice, &["show", "manuals"]).contains("note:")).then_some(())
     });
-    assert!(run(&alice, &["search", "warranty"]).contains("by meaning: place 1"));
+    assert!(run(&alice, &["search", "warranty"]).contains("by meaning: rank 1"));
     let answered = alice.run(&["chat", "--new", "--json", "--approval", "plan", "go"]);
     assert_eq!(answered.code, 0, "{answered:?}");
     let told = model.asked().pop().unwrap().results().pop().unwrap();

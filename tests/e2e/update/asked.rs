@@ -30,12 +30,12 @@ fn a_runner_is_updated_from_anywhere_and_the_command_waits_until_it_is_back() {
     let mut asked = asked.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let told = asked.stderr.take().unwrap();
     let (mut told, mut waiting) = (std::io::BufReader::new(told), String::new());
-    while !waiting.contains("waits for a running command") {
+    while !waiting.contains("is waiting for a running command") {
         let mut line = String::new();
         assert_ne!(std::io::BufRead::read_line(&mut told, &mut line).unwrap(), 0, "{waiting}");
         waiting.push_str(&line);
     }
-    assert!(waiting.contains("downloads its new program"), "{waiting}");
+    assert!(waiting.contains("is downloading its new program"), "{waiting}");
     assert_eq!(runner.registered(&person).as_deref(), Some(OLD), "it waits");
     // From here on commands run one after the other: some of them find the runner away.
     std::fs::write(runner.workspace.path().join("go"), "").unwrap();

@@ -22,7 +22,7 @@ pub(super) fn handing_out(place: &tempfile::TempDir, script: &str) -> Server {
     Server::start_with(&["--docker", "off", "--runner-static", program.to_str().unwrap()])
 }
 
-/// Updates to a program with this behaviour, which fails with these words.
+/// Checks that an update to a program with this behaviour fails, that the error has these words, and that the old program is back.
 fn fails(script: &str, words: &str) {
     let place = directory("broken");
     let server = handing_out(&place, script);

@@ -16,7 +16,7 @@ const FILE_NAME: &str = ".gitignore";
 /// The rules that apply at the walk's current position.
 #[derive(Debug)]
 pub(super) struct Ignores {
-    /// The directory where the walk began, relative to the workspace; empty if the path alone does not show it.
+    /// The directory where the walk began, relative to the workspace; empty if its path contains `..` or is absolute.
     base: PathBuf,
     /// From the workspace down.
     levels: Vec<Level>,

@@ -14,7 +14,8 @@ pub enum Mode {
     Ask,
     /// It asks before it runs a command.
     AutoEdit,
-    /// It asks only before it changes its user's settings or runs a command as the privileged user.
+    /// It asks only before it changes its user's settings or runs a command as the privileged user, or where a rule
+    /// says to ask.
     Full,
 }
 

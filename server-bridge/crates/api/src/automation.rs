@@ -71,10 +71,10 @@ pub struct AutomationDraft {
     /// The chats of its runs; `one` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chats: Option<AutomationChats>,
-    /// The treatment of missed slots; `once` if not given.
+    /// What happens to missed slots; `once` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<MissedSlots>,
-    /// The treatment of a run that is due while an earlier one is in progress; if not given, `skip` for a schedule and `queue` for a trigger.
+    /// What happens to a run that is due while an earlier one is in progress; if not given, `skip` for a schedule and `queue` for a trigger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlappingRuns>,
 }

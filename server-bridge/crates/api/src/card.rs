@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How a card or a button is to be taken.
+/// The tone of a card or a button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardTone {
@@ -40,7 +40,7 @@ pub struct CardDocument {
     pub card_id: String,
     /// Its title, on one line.
     pub title: String,
-    /// How it is to be taken.
+    /// Its tone.
     pub tone: CardTone,
     /// Its blocks, in their order.
     pub blocks: Vec<CardBlock>,
@@ -100,7 +100,7 @@ pub enum CardPart {
         name: String,
         /// What it says.
         label: String,
-        /// How it is to be taken.
+        /// Its tone.
         tone: CardTone,
     },
     /// A choice of one option.

@@ -112,7 +112,7 @@ pub struct ChainRunView {
     pub request: String,
     /// Who began it.
     pub begun_by: String,
-    /// How far it is.
+    /// Its state.
     pub state: ChainState,
     /// Its steps, as they were when it began.
     pub steps: Vec<ChainStepView>,
@@ -142,7 +142,7 @@ pub struct ChainStepView {
     /// Its definition.
     #[serde(flatten)]
     pub step: ChainStep,
-    /// How far it is.
+    /// Its state.
     pub state: StepState,
     /// The number of its attempts.
     pub attempts: u32,
@@ -183,7 +183,7 @@ pub struct ChainStepView {
 /// Files on their way from the agent of one step to the agent of the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HandOver {
-    /// How far it is.
+    /// Its state.
     pub state: HandOverState,
     /// The step that made the files, counted from 0.
     pub from_step: usize,

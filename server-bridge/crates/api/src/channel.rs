@@ -43,13 +43,13 @@ pub struct ChannelPut {
     /// The values that it needs. A secret that is left out stays; an empty value is removed.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// The messenger's ids of the people who may write, beside being linked; everyone who is linked if it is empty.
+    /// The messenger's ids of the people who may write, who must also be linked; empty for everyone who is linked.
     #[serde(default)]
     pub allow: Vec<String>,
     /// True to connect it.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// True if every user may link with it; only an administrator may set that.
+    /// True if every user may link to it; only an administrator may set that.
     #[serde(default)]
     pub shared: bool,
 }
@@ -69,7 +69,7 @@ pub struct ChannelView {
     pub owner: String,
     /// True if it is the caller's own, and they may change it.
     pub is_own: bool,
-    /// True if every user may link with it.
+    /// True if every user may link to it.
     pub shared: bool,
     /// True if it is to be connected.
     pub enabled: bool,
@@ -132,7 +132,7 @@ pub struct ChannelLinkView {
     pub created_at: i64,
 }
 
-/// The accounts that a user may link with, and the links.
+/// The accounts that a user may link to, and the links.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelList {
     /// The messengers that accounts can be made on.

@@ -87,7 +87,7 @@ pub struct MessageView {
 pub struct LiveView {
     /// The part of the message it belongs to.
     pub channel: Channel,
-    /// How much of the message was reported before, in UTF-16 code units; an `output` event of the message says the same.
+    /// How much of the message was reported before, in UTF-16 code units, like `at` in an `output` event.
     pub at: u64,
     /// The text.
     pub text: String,

@@ -59,7 +59,7 @@ pub enum Event {
         channel: Channel,
         /// The output.
         text: String,
-        /// How much was told of the message before, in UTF-16 code units.
+        /// How much of the message was reported before, in UTF-16 code units.
         #[serde(default)]
         #[schema(required)]
         at: u64,

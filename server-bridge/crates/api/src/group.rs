@@ -14,7 +14,7 @@ pub struct GroupView {
     pub title: String,
     /// What the caller may do in it.
     pub access: GroupAccess,
-    /// The handle of the agent that answers where nobody is mentioned; null if there is none.
+    /// The handle of the agent that answers messages that mention no agent; null if there is none.
     #[serde(default)]
     #[schema(required)]
     pub lead: Option<String>,
@@ -110,7 +110,7 @@ pub struct GroupGrantPut {
     pub mode: GrantMode,
 }
 
-/// The agent that answers where nobody is mentioned.
+/// The agent that answers messages that mention no agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupLead {
     /// Its handle; null for none.
@@ -195,7 +195,7 @@ pub struct GroupCall {
     #[serde(default)]
     #[schema(required)]
     pub run_id: Option<i64>,
-    /// How far it is.
+    /// Its state.
     pub state: CallState,
     /// Why it waits or failed; may be empty.
     pub reason: String,

@@ -144,7 +144,7 @@ pub struct ShareWith {
 /// A request to scan a collection's folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SyncRequest {
-    /// True to remove the documents whose files are missing from the folder, however many they are.
+    /// True to remove the documents whose files are missing from the folder, however many there are.
     #[serde(default)]
     #[schema(required)]
     pub remove_missing: bool,
@@ -158,7 +158,7 @@ pub struct Question {
     /// The name or the number of one collection; all collections if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
-    /// The most passages, 1 to 10; 10 if not given.
+    /// The maximum number of passages, from 1 to 10; 10 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

@@ -130,7 +130,7 @@ pub struct ProviderDocument {
     pub provider: Provider,
     /// Where it is; the provider's own address if left out.
     pub base_url: Option<String>,
-    /// Instead: the runner that relays to an endpoint of its own, whose key only it holds.
+    /// Instead: the runner that relays requests to an endpoint, whose key stays on the runner's machine.
     pub runner: Option<String>,
     /// The provider's key.
     pub api_key: Option<String>,

@@ -263,7 +263,8 @@ words! {
         Ask = "ask",
         /// It changes files of its workspace, and asks before everything else.
         AutoEdit = "auto-edit",
-        /// It asks only before it changes its user's settings or runs a command as the privileged user.
+        /// It asks only before it changes its user's settings or runs a command as the privileged user, or where a rule
+        /// says to ask.
         Full = "full",
     }
 }

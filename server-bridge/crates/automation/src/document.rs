@@ -44,12 +44,12 @@ impl Document {
         self.automation.chats != Some(AutomationChats::Each)
     }
 
-    /// The treatment of missed slots.
+    /// What happens to missed slots.
     pub(crate) fn missed(&self) -> MissedSlots {
         self.automation.missed.clone().unwrap_or(MissedSlots::Once)
     }
 
-    /// The treatment of a run that is due while another one is in progress; by default a slot is skipped, and a delivery waits.
+    /// What happens to a run that is due while another one is in progress; by default a slot is skipped, and a delivery waits.
     pub(crate) fn overlap(&self) -> OverlappingRuns {
         let unsaid =
             if self.automation.trigger.is_some() { OverlappingRuns::Queue } else { OverlappingRuns::Skip };

@@ -262,7 +262,7 @@ impl Automations {
             ..AuditEntry::default()
         };
         if let Err(error) = self.0.store.append_audit(&entry).await {
-            tracing::error!(%error, "a change of an automation could not be recorded");
+            tracing::error!(%error, "a change to an automation could not be recorded");
         }
     }
 

@@ -31,7 +31,7 @@ enum Action {
     Run,
 }
 
-/// A schedule: a message that is posted to a chat by the clock.
+/// A schedule: a message that is posted to a chat at set times.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cron {
@@ -55,7 +55,7 @@ pub(crate) struct Cron {
     /// For `add`: the time zone of `at` and `cron`, such as Europe/Berlin; UTC if not given.
     #[serde(default)]
     zone: Option<String>,
-    /// For `add`: the runner to work on; the active one at that time if not given.
+    /// For `add`: the runner to work on; if not given, the one that is active when a run starts.
     #[serde(default)]
     runner: Option<String>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct EventTrigger {
     /// For `add`: JSON pointers of the values to show, such as /repository/full_name; the whole delivery if not given.
     #[serde(default)]
     fields: Vec<String>,
-    /// For `add`: the runner to work on; the active one at that time if not given.
+    /// For `add`: the runner to work on; if not given, the one that is active when a run starts.
     #[serde(default)]
     runner: Option<String>,
 }

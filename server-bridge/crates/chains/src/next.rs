@@ -38,13 +38,13 @@ pub struct Call {
     pub step: usize,
     /// The attempt, counted from 1.
     pub attempt: u32,
-    /// How far it is.
+    /// Its state.
     pub state: CallState,
     /// What the agent answered.
     pub output: String,
 }
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallState {
     /// It has not ended.

@@ -32,7 +32,7 @@ pub fn write(parts: &Parts<'_>) -> String {
         _ => "Only your answer and the outputs below go to the next step, so they have to hold",
     };
     let mut text = format!(
-        "You do step {} of {} of a chain. {goes} all that the next step needs.\n",
+        "You are doing step {} of {} of a chain. {goes} all that the next step needs.\n",
         step + 1,
         steps.len()
     );

@@ -20,7 +20,7 @@ struct Noted {
 }
 
 impl Changes {
-    /// Records a change of a message; returns true if the message has to be checked.
+    /// Records a change to a message; returns true if the message has to be checked.
     pub(crate) fn push(&self, change: (UserId, MessageId), is_asking: bool) -> bool {
         let mut noted = self.lock();
         let is_of_use = is_asking || noted.asked.contains(&change.1);

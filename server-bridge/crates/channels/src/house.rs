@@ -118,7 +118,7 @@ impl Live {
         change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Changes its state.
+    /// Sets the channel's state; notes the time if the state changed, and the error if there is one.
     pub(crate) fn becomes(&self, state: ChannelState, now_ms: i64, error: Option<String>) {
         self.note(|status| {
             if status.state != state {
@@ -201,7 +201,7 @@ impl Inner {
             ..AuditEntry::default()
         };
         if let Err(error) = self.store.append_audit(&entry).await {
-            tracing::error!(%error, action, "a change of a channel could not be recorded");
+            tracing::error!(%error, action, "a change to a channel could not be recorded");
         }
     }
 

@@ -45,7 +45,7 @@ impl Channels {
         self.0.lock_subscription().take();
     }
 
-    /// The accounts that a user may link with, and their links.
+    /// The accounts that a user may link to, and their links.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -122,7 +122,7 @@ impl Channels {
     /// Asks the messenger who the account is.
     ///
     /// # Errors
-    /// [`Error::Store`] for an account that the user may not link with.
+    /// [`Error::Store`] for an account that the user may not link to.
     pub async fn test(&self, user: &User, name: &str) -> Result<ChannelTested> {
         let account = self.0.store.channel(user.id, name).await?;
         let made = self.0.platform_of(&account).await?;
@@ -144,7 +144,7 @@ impl Channels {
     /// Makes a code that links the person who sends it with this user. It is valid for 10 minutes and one use; an earlier code ends.
     ///
     /// # Errors
-    /// [`Error::Store`] for an account that the user may not link with.
+    /// [`Error::Store`] for an account that the user may not link to.
     pub async fn code(&self, user: &User, name: &str) -> Result<ChannelCode> {
         let account = self.0.store.channel(user.id, name).await?;
         let code = Code::random();

@@ -65,7 +65,11 @@ impl Channels {
                 }
                 false => {
                     let names: Vec<&str> = links.iter().map(|link| link.account.as_str()).collect();
-                    format!("the user has no connected channel of this name; they are linked with {}", names.join(", "))
+                    let which = if channel.is_empty() { "" } else { " of this name" };
+                    format!(
+                        "the user has no connected channel{which} at the moment; they are linked with {}",
+                        names.join(", ")
+                    )
                 }
             };
             return Err(Error::refused("not_found", text));
@@ -80,7 +84,7 @@ impl TypedTool for Message {
 
     const NAME: &'static str = "Message";
     const DESCRIPTION: &'static str = "Sends a message to the user, and to nobody else, on the messengers that they linked, such as Telegram. \
-Use it when the user wants to hear something while they are away from this chat, for example at the end of long work or in a schedule. \
+Use it when the user wants to hear something while they are away from this chat, for example at the end of long work or in a scheduled run. \
 Do not repeat what you answer here.";
     const RULES: Rules = Rules::of(Access::Read).for_sub_agents(ForSubAgents::Never).without_machine();
 

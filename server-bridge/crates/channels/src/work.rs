@@ -23,7 +23,7 @@ impl Inner {
                 let pause = match inner.beat(&mut is_begun, &mut purged_ms).await {
                     Ok(()) => LONGEST_SLEEP,
                     Err(error) => {
-                        tracing::error!(%error, "channels could not be worked on; they are tried again");
+                        tracing::error!(%error, "the channels could not be processed; trying again");
                         RETRY_PAUSE
                     }
                 };
@@ -77,7 +77,7 @@ impl Inner {
             tokio::select! {
                 worked = inner.work_on(&lane) => {
                     if let Err(error) = worked {
-                        tracing::error!(%error, "messages of a channel could not be worked on; they are tried again");
+                        tracing::error!(%error, "messages of a channel could not be processed; trying again");
                         inner.pause(RETRY_PAUSE).await;
                     }
                 }

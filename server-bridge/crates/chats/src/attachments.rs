@@ -198,7 +198,7 @@ async fn receive<E: Display>(
     Ok((writer.finish().await.map_err(refused)?, is_image(&beginning)))
 }
 
-/// As for the output of commands.
+/// Hides attachments from version control, with the file that also hides long outputs.
 async fn keep_out_of_git(sandbox: &Sandbox) -> Result<(), SandboxError> {
     if sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await.is_ok() {
         return Ok(());

@@ -40,7 +40,7 @@ impl House {
         let chosen = match earlier {
             None => self.settings.values().embedder.unwrap_or_default(),
             Some(setting) => {
-                setting.parse().map_err(|()| Error::refused("invalid", "this is no embedder's setting"))?
+                setting.parse().map_err(|()| Error::refused("invalid", "this is not a setting of the embedder"))?
             }
         };
         let setting = chosen.to_string();

@@ -125,7 +125,7 @@ impl House {
     pub(crate) async fn stop(&self, user: UserId, chat: &ChatId) -> usize {
         let stopped = self.running.cancel(user, chat) + self.stop_answer(user, chat);
         if let Err(error) = self.store.cancel_turn(user, chat).await {
-            tracing::error!(%error, %chat, "the stop of an answer is not on record; it goes on if the server ends now");
+            tracing::error!(%error, %chat, "the stop of an answer could not be recorded; the answer goes on if the server ends now");
         }
         stopped
     }

@@ -91,7 +91,7 @@ impl Judging<'_> {
         let mut calls_left = JUDGE_CALLS;
         for round in 1..=rounds {
             if round == rounds && *reads {
-                request.reminder = Some("Answer now, without another call of a tool.".to_owned());
+                request.reminder = Some("Answer now, without another tool call.".to_owned());
             }
             let patience = self.ports.models.patience();
             let reply = call(&setup.model, &request, &mut Draft::default(), patience, &seat, |_| {}).await;

@@ -54,7 +54,7 @@ impl Found {
             if !is_candidate {
                 tracing::info!(
                     memory = id,
-                    "a proposal names a memory that the model was not shown; it does not replace it"
+                    "a proposal names a memory that the model was not shown; that memory is not replaced"
                 );
             }
             is_candidate

@@ -127,7 +127,7 @@ impl ChatService {
         if tool.len() + subject.len() > RULE_TRIAL_BYTES {
             return Err(Error::refused(
                 "invalid",
-                format!("a call to try has at most {} KiB", RULE_TRIAL_BYTES / 1024),
+                format!("a call to try can be at most {} KiB long", RULE_TRIAL_BYTES / 1024),
             ));
         }
         let set = self.0.rules.of(&self.0.store, self.0.settings.home(), user.id, chat.as_ref()).await?;

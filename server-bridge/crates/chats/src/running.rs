@@ -49,7 +49,7 @@ impl Running {
         (in_chat < RUNNING_PER_CHAT).then(|| self.take(&mut state, user, chat))
     }
 
-    /// Takes a place for a command that runs already, regardless of the limit.
+    /// Takes a place for a command that is already running, regardless of the limit.
     pub(crate) fn take_over(&self, user: UserId, chat: &ChatId) -> Slot {
         self.take(&mut self.lock(), user, chat)
     }
@@ -130,7 +130,7 @@ mod tests {
         assert!(running.reserve(user, &ChatId::random()).is_some(), "another chat has its own limit");
         slots.pop();
         slots.push(running.take_over(user, &chat));
-        assert!(running.reserve(user, &chat).is_none(), "what runs already counts too");
+        assert!(running.reserve(user, &chat).is_none(), "what is already running counts too");
         slots.pop();
         assert!(running.reserve(user, &chat).is_some());
     }

@@ -18,7 +18,7 @@ pub(crate) struct Transcript {
 
 /// The note between head and tail about the rest.
 pub(crate) enum LeftOut<'a> {
-    /// The command still runs.
+    /// The command is still running.
     SoFar,
     /// All of it is in this file at this place.
     KeptIn { path: &'a str, place: &'a str },

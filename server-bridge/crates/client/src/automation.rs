@@ -16,7 +16,7 @@ use crate::globals::Globals;
 /// Options of an automation's runs.
 #[derive(Args)]
 pub(super) struct RunOptions {
-    /// Work on the runner NAME, in '__docker__' or on 'none' instead of the active place at that time
+    /// Where to run: a runner's name, '__docker__' (your container) or 'none' (the server) [default: what is active when a run starts]
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
     /// The approval mode of the runs [default: your own approval mode for a schedule, plan for a trigger]
@@ -25,7 +25,7 @@ pub(super) struct RunOptions {
     /// Begin a new chat with each run instead of one for all runs
     #[arg(long)]
     new_chats: bool,
-    /// The treatment of a run that is due while an earlier one is in progress [default: skip for a schedule, queue for a trigger]
+    /// What happens to a run that is due while an earlier one is in progress [default: skip for a schedule, queue for a trigger]
     #[arg(long, value_enum)]
     overlap: Option<Overlap>,
 }
@@ -39,11 +39,11 @@ enum Mode {
     Ask,
     /// The agent asks before it runs a command
     AutoEdit,
-    /// The agent asks only before it changes settings or runs a command as the privileged user
+    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask
     Full,
 }
 
-/// The treatment of a run that is due while an earlier one is in progress.
+/// What happens to a run that is due while an earlier one is in progress.
 #[derive(Clone, Copy, ValueEnum)]
 enum Overlap {
     /// The later run is skipped
@@ -167,7 +167,10 @@ pub(super) async fn start(
     run: Option<i64>,
 ) -> Result<(String, String), Failure> {
     let begun = client.start_automation(name, &AutomationStart { run }).await?;
-    Ok(both(&begun, format!("run {} of {name} begins; `runs {name}` shows its outcome", begun.id)))
+    let id = begun.id;
+    let kind = if run.is_some() { "trigger" } else { "cron" };
+    let words = format!("run {id} of {name} is due now; `sandbridge {kind} runs {name}` shows its outcome");
+    Ok(both(&begun, words))
 }
 
 /// Prints the result of a command.

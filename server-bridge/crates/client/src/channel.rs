@@ -25,9 +25,9 @@ pub(crate) enum ChannelCommand {
     Kinds,
     /// Add a channel of your own, or change the one with this name
     Add(Box<AddOptions>),
-    /// List the channels that you may link with
+    /// List the channels that you may link to
     List,
-    /// Show a channel's status: its name on the messenger, since when it is connected, and the last error
+    /// Show a channel's status: its name on the messenger, its state and when that changed, and the last error
     Status {
         /// Its name
         #[arg(add = names::channels())]
@@ -45,7 +45,7 @@ pub(crate) enum ChannelCommand {
         #[arg(add = names::channels())]
         name: String,
     },
-    /// List your links, and other people's links with your channels
+    /// List your links, and other people's links to your channels
     Links,
     /// Remove a link
     Unlink {
@@ -77,7 +77,7 @@ pub(crate) struct AddOptions {
     /// Allow only the person with this id on the messenger, who must also be linked; may be given several times
     #[arg(long, value_name = "ID")]
     allow: Vec<String>,
-    /// Let every user link with it; for administrators
+    /// Let every user link to it; for administrators
     #[arg(long)]
     shared: bool,
     /// Do not connect it

@@ -30,7 +30,7 @@ pub(crate) enum ContainerCommand {
     Status,
     /// Stop the container, with everything that runs in it; the next command starts it again
     Stop,
-    /// Save the container's files as your own image, from which it is made next time; the workspace is kept separately
+    /// Save the container's files as your own image, from which your next containers are created; the workspace is kept separately
     Commit,
     /// Write all files in the container, including its workspace, to a tar archive
     Export {

@@ -40,7 +40,7 @@ pub(crate) struct AddOptions {
     /// The time zone of --at and --cron, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// The treatment of times at which the server was not running [default: once]
+    /// What to do about runs that were missed while the server was not running [default: once]
     #[arg(long, value_enum)]
     missed: Option<Missed>,
     #[command(flatten)]
@@ -62,14 +62,14 @@ struct WhenOptions {
     cron: Option<String>,
 }
 
-/// The treatment of missed times.
+/// What to do about missed runs.
 #[derive(Clone, Copy, ValueEnum)]
 enum Missed {
-    /// The latest one is run, if it was at most an hour ago
+    /// Run the latest one, if it was due at most an hour ago
     Once,
-    /// None is run
+    /// Run none
     Skip,
-    /// The latest ten are run
+    /// Run the latest ten
     All,
 }
 

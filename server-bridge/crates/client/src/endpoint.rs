@@ -90,7 +90,10 @@ impl Endpoint {
         if self.is_secure {
             return self.unreachable(why);
         }
-        self.failed(why, "it does not speak HTTP there; is it https:// instead of http://?")
+        self.failed(
+            why,
+            "the server does not speak HTTP there; should the URL begin with https:// instead of http://?",
+        )
     }
 
     fn failed(&self, why: &dyn Display, hint: &str) -> Failure {
@@ -107,13 +110,13 @@ impl Endpoint {
                 CertificateError::Expired | CertificateError::ExpiredContext { .. },
             ) => "its certificate has expired; renew it, or set this machine's clock",
             rustls::Error::InvalidCertificate(_) if self.ca_cert.is_some() => {
-                "its certificate is not trusted here; is the file in --ca-cert (or SANDBRIDGE_CA_CERT) that of its authority?"
+                "its certificate is not trusted here; does the file in --ca-cert (or SANDBRIDGE_CA_CERT) hold the certificate of its authority?"
             }
             rustls::Error::InvalidCertificate(_) => {
-                "its certificate is not trusted here; name its authority's with --ca-cert FILE (or SANDBRIDGE_CA_CERT)"
+                "its certificate is not trusted here; give the certificate of its authority with --ca-cert FILE (or SANDBRIDGE_CA_CERT)"
             }
             rustls::Error::InvalidMessage(_) => {
-                "it does not speak TLS there; is it http:// instead of https://?"
+                "the server does not speak TLS there; should the URL begin with http:// instead of https://?"
             }
             _ => "are --server (or SANDBRIDGE_SERVER) and the server's certificate right?",
         }
@@ -187,14 +190,14 @@ mod tests {
         let plain = parse("https://box.example").unwrap();
         let with_file = Endpoint::parse("https://box.example", Some("ca.pem".into())).unwrap();
         for (endpoint, error, hint) in [
-            (&plain, refused(CertificateError::UnknownIssuer), "name its authority's with --ca-cert FILE"),
-            (&with_file, refused(CertificateError::UnknownIssuer), "is the file in --ca-cert"),
+            (&plain, refused(CertificateError::UnknownIssuer), "of its authority with --ca-cert FILE"),
+            (&with_file, refused(CertificateError::UnknownIssuer), "does the file in --ca-cert"),
             (&plain, refused(CertificateError::Expired), "expired"),
             (&plain, refused(CertificateError::NotValidForName), "for another host"),
             (
                 &plain,
                 rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType),
-                "is it http://",
+                "begin with http://",
             ),
         ] {
             assert!(endpoint.tls_hint(&error).contains(hint), "{error}");

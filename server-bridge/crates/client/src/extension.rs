@@ -34,7 +34,7 @@ pub(super) fn short_hash(hash: &str) -> String {
 /// What something may run that its approval does not cover, as a line; none if there is nothing.
 pub(super) fn unseen(what: &[String]) -> Option<String> {
     let what: Vec<String> = what.iter().map(|one| one_line(one)).collect();
-    (!what.is_empty()).then(|| format!("runs files this approval cannot see: {}", what.join(", ")))
+    (!what.is_empty()).then(|| format!("runs files that the approval does not cover: {}", what.join(", ")))
 }
 
 /// True for a hash, or a beginning of one that is long enough to mean it.

@@ -20,7 +20,7 @@ use crate::command::{Command, block_on};
 use crate::globals::Globals;
 use options::{AddAgent, Chain};
 
-/// Manage groups: people and agents in one log
+/// Manage groups, in which people and agents share one log
 #[derive(Parser)]
 pub(crate) enum GroupCommand {
     /// List the groups that you are in
@@ -65,12 +65,12 @@ pub(crate) enum GroupCommand {
         #[arg(long, value_name = "NUMBER")]
         after: Option<i64>,
     },
-    /// List what the agents of a group are asked
+    /// List the calls of a group: what its agents were asked to do
     Calls {
         /// The group's number
         group: i64,
     },
-    /// Stop what an agent is asked
+    /// Stop a call to an agent
     Cancel {
         /// The group's number
         group: i64,
@@ -94,7 +94,7 @@ pub(crate) enum GroupCommand {
         /// The user's name
         name: String,
     },
-    /// Add an agent that works on a machine of yours, or change your agent of this handle
+    /// Add an agent that works on a machine of yours, or change your agent with this handle
     AddAgent(Box<AddAgent>),
     /// Remove an agent; what it does is stopped
     RemoveAgent {
@@ -103,11 +103,11 @@ pub(crate) enum GroupCommand {
         /// The agent's handle
         handle: String,
     },
-    /// Choose the agent that answers where nobody is mentioned
+    /// Choose the lead: the agent that answers messages that mention no agent
     Lead {
         /// The group's number
         group: i64,
-        /// The agent's handle; nobody if it is left out
+        /// The agent's handle; without it, the group has no lead
         handle: Option<String>,
     },
     /// Let a person ask one of your agents

@@ -56,9 +56,9 @@ pub(crate) enum HookCommand {
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },
-    /// Run the handlers of a hook on a sample or on your payload, and show what they decide; nothing is carried out
+    /// Run the handlers of a hook on a sample or on your payload, and show what they decide; the decisions are not carried out
     Test {
-        /// Its id or its hash, as `sandbridge hook list` shows them: of the hash, at least 8 digits
+        /// Its id, or at least 8 digits of its hash, as `sandbridge hook list` shows them
         #[arg(required_unless_present = "event")]
         hook: Option<String>,
         /// All hooks of this event, such as PreToolUse

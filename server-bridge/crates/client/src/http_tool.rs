@@ -71,7 +71,7 @@ pub(crate) enum HttpToolCommand {
         #[arg(long)]
         remove: bool,
     },
-    /// Send the request of an HTTP tool, and show it and what a model would read of the answer
+    /// Send the request of an HTTP tool, and show the request and the response as a model would read it
     Try {
         /// Its name
         #[arg(add = names::http_tools())]

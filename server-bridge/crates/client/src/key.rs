@@ -85,8 +85,8 @@ async fn run(globals: &Globals, command: KeyCommand) -> Result<ExitCode, Failure
 
 fn made_words(made: &MadeKey, server: &str) -> String {
     format!(
-        "key {} was made, with the scope {}\n\nShown only now:\n\n    {}\n\nA program sends it as `Authorization: Bearer …`; this \
-         command line takes it from SANDBRIDGE_API_KEY. MCP clients use it with {server}/mcp or `sandbridge mcp`.",
+        "key {} was made, with the scope {}\n\nShown only now:\n\n    {}\n\nA program sends it as `Authorization: Bearer …`; \
+         the `sandbridge` command reads it from SANDBRIDGE_API_KEY. MCP clients use it with {server}/mcp or `sandbridge mcp`.",
         made.view.name, made.view.scope, made.key,
     )
 }

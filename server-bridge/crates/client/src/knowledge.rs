@@ -56,7 +56,7 @@ pub(crate) enum KnowledgeCommand {
     Sync {
         /// The collection's name or number
         collection: String,
-        /// Remove the documents whose files are missing from the folder, however many they are
+        /// Remove the documents whose files are missing from the folder, however many there are
         #[arg(long)]
         remove_missing: bool,
     },
@@ -67,7 +67,7 @@ pub(crate) enum KnowledgeCommand {
         /// Only in this collection
         #[arg(long, value_name = "COLLECTION")]
         r#in: Option<String>,
-        /// The most passages, 1 to 10 [default: 10]
+        /// The maximum number of passages, from 1 to 10 [default: 10]
         #[arg(long)]
         limit: Option<u32>,
     },
@@ -78,11 +78,11 @@ pub(crate) enum KnowledgeCommand {
         /// The user [default: all users]
         user: Option<String>,
     },
-    /// Stop sharing one of your collections with a user, or with all users
+    /// End the share of one of your collections with a user, or the share with all users; its other shares stay
     Unshare {
         /// The collection's name or number
         collection: String,
-        /// The user [default: all users]
+        /// The user [default: the share with all users]
         user: Option<String>,
     },
     /// Delete one of your collections, or one of its documents

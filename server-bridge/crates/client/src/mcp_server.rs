@@ -276,7 +276,7 @@ async fn accept(
         let message = format!("no tool of {what} has changed since it was accepted");
         return Err(Failure::other("not_found", message));
     };
-    agree(&format!("the change of {what}"), "Accept this change?", yes).await?;
+    agree(&format!("the change to {what}"), "Accept this change?", yes).await?;
     client.accept_mcp_changes(&server.name, changes, on).await?;
     let words = format!("the changed tools of {what} were accepted; they are offered from the next turn on");
     Ok(both(&Named { name: &server.name }, words))

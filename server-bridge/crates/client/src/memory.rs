@@ -38,13 +38,13 @@ pub(crate) enum MemoryCommand {
         /// Its kind
         #[arg(long, value_enum, default_value_t = Kind::Semantic)]
         kind: Kind,
-        /// A short name; for a core block persona, user or project
+        /// A short name; for a core block: persona, user or project
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
         /// Only for work on the machine NAME, not in all chats
         #[arg(long, value_name = "NAME", add = super::names::places())]
         on: Option<String>,
-        /// A memory that is no longer true because of it; may be given several times
+        /// The number of a memory that the new one replaces; may be given several times
         #[arg(long, value_name = "NUMBER")]
         replaces: Vec<i64>,
     },
@@ -84,7 +84,7 @@ pub(crate) enum MemoryCommand {
         /// match a message
         #[arg(value_enum)]
         mode: Option<Mode>,
-        /// Let the swift model propose memories from chats that have ended, with one call for each chat
+        /// Let the swift model propose memories from your chats, with one call for each chat
         #[arg(long, value_enum, value_name = "SWITCH")]
         from_chats: Option<Switch>,
     },

@@ -69,7 +69,7 @@ pub(super) struct AddOptions {
     /// The address of the provider's API [default: the provider's usual one]
     #[arg(long, value_name = "URL", conflicts_with = "runner")]
     base_url: Option<String>,
-    /// A runner of yours that relays to an endpoint whose key only it holds
+    /// A runner of yours that relays requests to the endpoint; the endpoint's key stays on the runner's machine
     #[arg(long, value_name = "NAME", conflicts_with = "api_key_file", add = names::runners())]
     runner: Option<String>,
     /// The model's name at its provider; without it, the provider's models are listed
@@ -311,7 +311,7 @@ fn usage_words(usage: &UsageView) -> String {
     rows.extend(usage.days.iter().map(|day| row(day.day.clone(), &day.sum)));
     let of_model = |of: &ModelUsageView| row(format!("{}/{}", of.subscription, of.model), &of.sum);
     rows.extend(usage.models.iter().map(of_model));
-    rows.push(row("in all".to_owned(), &usage.total));
+    rows.push(row("total".to_owned(), &usage.total));
     output::table(&rows)
 }
 

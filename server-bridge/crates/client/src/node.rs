@@ -13,7 +13,7 @@ use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Look after the nodes that share the server's database, as its administrator
+/// Look after the nodes that share the server's database, as an administrator of the server
 #[derive(Parser)]
 pub(crate) enum NodeCommand {
     /// List the nodes with their states and the number of users that each works for

@@ -10,7 +10,7 @@ use super::limits::HINT_CHARS;
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb say otherwise; elsewhere if CLICOLOR_FORCE says so
+    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb says otherwise; elsewhere if CLICOLOR_FORCE says so
     #[default]
     Auto,
     /// Also where there is no terminal

@@ -57,7 +57,7 @@ pub(crate) enum PluginCommand {
     Share {
         /// Its name
         name: String,
-        /// Share it no longer; copies that others installed stay
+        /// Stop sharing it; copies that others installed stay
         #[arg(long)]
         stop: bool,
     },

@@ -56,7 +56,7 @@ pub(crate) enum RuleCommand {
 pub(super) enum Effect {
     /// The call is denied in every mode, and the model is told why
     Deny,
-    /// You are asked in every mode, each time
+    /// You are asked each time, even in full mode
     Ask,
     /// You are not asked, except where approval is needed each time; what plan mode denies stays denied
     Allow,

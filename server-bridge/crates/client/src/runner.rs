@@ -40,7 +40,7 @@ pub(crate) enum RunnerCommand {
         #[arg(add = names::runners())]
         name: String,
     },
-    /// Replace a runner's program with the newer one that the server hands out; waits until it is back
+    /// Replace a runner's program with the newer one that the server hands out; waits until the runner is back
     Update {
         /// Its name
         #[arg(add = names::runners())]
@@ -107,7 +107,7 @@ async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Fail
 
 /// Parses a number with a unit as seconds.
 pub(super) fn ttl_seconds(text: &str) -> Result<u32, String> {
-    let wrong = || format!("{text:?} is not a time: write a number and s, m, h or d, such as 30m");
+    let wrong = || format!("{text:?} is not a duration: write a number and s, m, h or d, such as 30m");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {
         's' => 1,

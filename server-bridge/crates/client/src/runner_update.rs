@@ -54,7 +54,7 @@ pub(super) async fn update(
             }
             Stage::Away => {
                 let since = *away_since.get_or_insert_with(|| {
-                    tells(&format!("{name} tries version {version} and restarts"));
+                    tells(&format!("{name} is trying version {version} and restarting"));
                     Instant::now()
                 });
                 if since.elapsed() > UPDATE_RETURN_PATIENCE {
@@ -68,7 +68,7 @@ pub(super) async fn update(
 
 /// Requests the update and waits until the new program is downloaded; returns its version.
 async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<String, Failure> {
-    tells(&format!("{name} downloads its new program and checks it"));
+    tells(&format!("{name} is downloading its new program and checking it"));
     let UpdateStarted { version, running } = client.update_runner(name).await?;
     match running {
         0 => {}
@@ -79,7 +79,7 @@ async fn ask(client: &mut Client, name: &str, tells: &impl Fn(&str)) -> Result<S
                 format!("{running} running commands")
             };
             tells(&format!(
-                "version {version} is downloaded; {name} waits for {commands} (sandbridge ps). Ctrl-C stops the waiting, not the update"
+                "version {version} is downloaded; {name} is waiting for {commands} (sandbridge ps). Ctrl-C stops the waiting, not the update"
             ));
         }
     }

@@ -31,7 +31,7 @@ pub(crate) enum TrustCommand {
     },
     /// Approve something: it takes effect from the next turn on, until it changes
     Approve {
-        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if nothing else that waits has it
+        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among what waits
         #[arg(value_name = "HASH|NAME", required_unless_present = "all")]
         what: Option<String>,
         /// Everything that waits
@@ -80,15 +80,18 @@ async fn run(globals: &Globals, command: TrustCommand) -> Result<ExitCode, Failu
             if !yes || !globals.json {
                 found.iter().for_each(|item| eprintln!("{}\n", words::whole(item)));
             }
-            let (what, question) = match found.as_slice() {
-                [one] => (words::named(one), "Approve this?".to_owned()),
-                many => (format!("{} things", many.len()), format!("Approve all {} of these?", many.len())),
+            let (what, question, done) = match found.as_slice() {
+                [one] => (words::named(one), "Approve this?".to_owned(), "was approved; it takes"),
+                many => {
+                    let question = format!("Approve all {} of these?", many.len());
+                    (format!("{} things", many.len()), question, "were approved; each takes")
+                }
             };
             agree(&what, &question, yes).await?;
             for item in &found {
                 client.trust_item(item.hash.clone(), on.as_deref()).await?;
             }
-            let words = format!("{what} approved, from the next turn on and until changed");
+            let words = format!("{what} {done} effect from the next turn on, until it changes");
             both(&Approved { hashes: found.iter().map(|item| item.hash.as_str()).collect() }, words)
         }
         TrustCommand::Revoke { hash } => {

@@ -47,7 +47,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     let head: [u32; 11] = {
         let magic: [u8; 4] = array(&mut input)?;
         if magic != *MAGIC {
-            return Err(Error::Damaged("it is a file of another kind"));
+            return Err(Error::Damaged("the file is of another kind"));
         }
         numbers(&mut input)?
     };
@@ -56,7 +56,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     let expected = [DIMENSIONS, LAYERS, HEADS, INNER_DIMENSIONS, POSITIONS, TYPES, BLOCK];
     let (words, pieces) = (words as usize, pieces as usize);
     if version != VERSION || found != expected || pieces > PIECES || !(pieces..=PIECES).contains(&words) {
-        return Err(Error::Damaged("its dimensions are those of another model"));
+        return Err(Error::Damaged("the file is of another version or model"));
     }
     let tokenizer = vocabulary(&mut input, pieces)?;
     let places = directory(&mut input)?;
@@ -72,7 +72,7 @@ fn parse(mut input: impl Read + Seek) -> Result<(Tokenizer, Encoder), Error> {
     }
     let words = weights.blocks("emb.word", words * DIMENSIONS)?;
     if !words.iter().all(|block| scale(block).is_finite()) {
-        return Err(Error::Damaged("a scale is no number"));
+        return Err(Error::Damaged("a scale is not a number"));
     }
     Ok((tokenizer, Encoder { words, positions, norm: weights.norm("emb.ln")?, layers }))
 }

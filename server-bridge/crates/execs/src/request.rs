@@ -107,7 +107,7 @@ impl Ledger {
     pub async fn place_asked_for(&self, user: &User, on: Option<&str>) -> Option<String> {
         match on {
             Some(name) => Some(name.to_owned()),
-            // The refusal matters most: it is recorded without its place if even that cannot be read.
+            // If the active runner cannot be read, the refusal is recorded without a place.
             None => self.store().active_runner(user.id).await.ok().flatten(),
         }
     }

@@ -10,8 +10,8 @@ use tokio::io::AsyncReadExt;
 
 use crate::limits::PATHS_AT_ONCE;
 
-/// The administrator's document of that name in the server's home directory, of at most so many bytes. One that cannot be read is
-/// there all the same, and empty: what it would deny is not known.
+/// The first `most_bytes` of the administrator's document `name` in the server's home directory; `None` if there is none. A document
+/// that cannot be read is not a missing one, but an empty one: what it would deny is not known.
 pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<String> {
     let path = home.join(name);
     // A dangling link is a mistake, and not the same as a missing file.

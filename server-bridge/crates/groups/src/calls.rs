@@ -85,7 +85,7 @@ impl Inner {
             None => Ready::Go(Box::new(agent), approval),
             Some(Obstacle::Now(why)) => Ready::Wait(why),
             Some(Obstacle::Revoked(name)) => Ready::Never(format!(
-                "the runner {name} was revoked; its owner chooses another machine for @{}",
+                "the runner {name} was revoked; the agent's owner must choose another machine for @{}",
                 agent.handle
             )),
             Some(Obstacle::Lasting(why)) => Ready::Never(why),
@@ -158,7 +158,7 @@ impl Inner {
                 Ok(Progress::Changed)
             }
             (None, Some(notice)) => self.fail(call, &notice.text).await,
-            (None, None) => self.fail(call, "no model answered; its owner chooses a model").await,
+            (None, None) => self.fail(call, "no model answered; the agent's owner must choose a model").await,
         }
     }
 

@@ -19,7 +19,7 @@ impl Inner {
     /// an error quotes the text.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the agent is not the user's, its machine cannot be used, or the file is no text of at most [`TEXT_MAX_BYTES`].
+    /// [`Error::Refused`] if the agent is not the user's, its machine cannot be used, or the file is not text of at most [`TEXT_MAX_BYTES`].
     pub(crate) async fn chain_file(&self, user: &User, group: i64, file: &ChainFile) -> Result<String> {
         let ChainFile { agent, path } = file;
         let agent = self.agent_named(group, agent).await?;
@@ -30,7 +30,7 @@ impl Inner {
         }
         if !is_output(path) || is_pattern(path) || path.ends_with('/') {
             let why =
-                format!("`{path}` is no path of a file in the workspace; write it like chains/story.md");
+                format!("`{path}` is not the path of a file in the workspace; write it like chains/story.md");
             return Err(Error::invalid(why));
         }
         let unread = |kind, why: &dyn fmt::Display| {
@@ -47,6 +47,6 @@ impl Inner {
         let late =
             |_| Error::refused("unavailable", format!("the file {path} was not read in time; try again"));
         let content = timeout(CHAIN_FILE_TIMEOUT, reading).await.map_err(late)??;
-        String::from_utf8(content).map_err(|_| Error::invalid(format!("the file {path} is no text")))
+        String::from_utf8(content).map_err(|_| Error::invalid(format!("the file {path} is not text")))
     }
 }

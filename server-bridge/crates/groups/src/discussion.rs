@@ -56,7 +56,7 @@ impl Inner {
         }
         if self.root_call(&speaker.origin).await?.is_some_and(|root| root.run_id.is_some()) {
             return Err(Error::invalid(
-                "a step of a chain or of a discussion begins no other one; do your step",
+                "a step of a chain or a discussion cannot begin another chain or discussion; do your step",
             ));
         }
         let (name, draft) = match &begins {
@@ -83,8 +83,8 @@ impl Inner {
         let key = key_of("run", turn, speaker.agent.id, &words);
         let with: Vec<_> = handles.iter().map(|handle| format!("@{handle}")).collect();
         let what = match begins {
-            Begins::Discussion { .. } => "A discussion".to_owned(),
-            Begins::Chain(name) => format!("The chain {name}"),
+            Begins::Discussion { .. } => "A discussion among".to_owned(),
+            Begins::Chain(name) => format!("The chain {name} of"),
         };
         let notice = speaker.notice();
         let message = AgentMessage {
@@ -92,7 +92,7 @@ impl Inner {
             handle: &speaker.agent.handle,
             origin: &speaker.origin,
             key: &key,
-            text: &format!("{what} of {} begins: {request}", with.join(", ")),
+            text: &format!("{what} {} begins: {request}", with.join(", ")),
             asks_json: "[]",
             asks: None,
             notice: &notice,
@@ -141,7 +141,7 @@ impl Inner {
         let step = |round: u32, handle: &String| ChainStep {
             agent: handle.clone(),
             instruction: format!(
-                "This is round {round} of {rounds} of a discussion of {everyone} about the request. Say what you think, and answer what the \
+                "This is round {round} of {rounds} of a discussion among {everyone} about the request. Say what you think, and answer what the \
                  others said: what you agree with, what is wrong, what is missing. Do not repeat yourself."
             ),
             ..ChainStep::default()
@@ -173,7 +173,7 @@ impl Inner {
             return Err(Error::refused(
                 "conflict",
                 format!(
-                    "@{} waits for this and cannot take part before; begin it with background: true",
+                    "@{} is waiting for your answer and cannot take part before that; begin the discussion with background: true",
                     agent.handle
                 ),
             ));
@@ -183,7 +183,7 @@ impl Inner {
             return Err(Error::refused(
                 "forbidden",
                 format!(
-                    "@{} changes its machine without asking {}, so that an agent of another owner cannot begin this with it; ask it with \
+                    "@{} changes its machine without asking {}, so an agent of another owner cannot begin a discussion with it; ask it with \
                      SendMessage",
                     agent.handle, agent.owner_name
                 ),

@@ -86,7 +86,7 @@ impl Inner {
     pub(crate) async fn tell_all(&self, group: i64) {
         match self.store.users_of_group(group).await {
             Ok(users) => users.into_iter().for_each(|user| (self.tell)(user, group)),
-            Err(error) => tracing::warn!(%error, "a change of a group could not be told to its people"),
+            Err(error) => tracing::warn!(%error, "a change to a group could not be told to its people"),
         }
     }
 
@@ -100,7 +100,7 @@ impl Inner {
             ..AuditEntry::default()
         };
         if let Err(error) = self.store.append_audit(&entry).await {
-            tracing::error!(%error, "a change of a group could not be recorded");
+            tracing::error!(%error, "a change to a group could not be recorded");
         }
     }
 }

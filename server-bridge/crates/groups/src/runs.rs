@@ -175,7 +175,7 @@ impl Groups {
             replies(&GateKind::from(row.kind.as_str()), u32::try_from(row.attempt).unwrap_or(u32::MAX));
         if !takes.contains(&answer.reply) {
             let takes: Vec<_> = takes.iter().map(GateReply::as_str).collect();
-            return Err(Error::invalid(format!("this gate takes {}", takes.join(", "))));
+            return Err(Error::invalid(format!("this gate accepts only these replies: {}", takes.join(", "))));
         }
         if answer.reply == GateReply::Edit && text.trim().is_empty() {
             return Err(Error::invalid("the edited text is empty; write what goes to the next step"));
@@ -264,16 +264,16 @@ fn question(known: &Known, step: usize, kind: &GateKind) -> String {
         known.calls.iter().rfind(|call| call.step.and_then(|of| usize::try_from(of).ok()) == Some(step));
     match kind {
         GateKind::Review => {
-            format!("Step {number} of @{agent} is done. Does its output go to the next step?")
+            format!("Step {number} (@{agent}) is done. Does its output go to the next step?")
         }
         GateKind::Failure => {
             let why = newest.map_or("", |call| call.reason.as_str());
-            format!("Step {number} of @{agent} failed: {why}. Try again, write its output yourself, or stop?")
+            format!("Step {number} (@{agent}) failed: {why}. Try again, write its output yourself, or stop?")
         }
         _ => {
             let (tokens, cost) = known.spent();
             format!(
-                "The budget is used up before step {number} of @{agent}: {tokens} tokens, ${}.{:02}. May the run use the budget once more?",
+                "The budget is used up before step {number} (@{agent}): {tokens} tokens, ${}.{:02}. May the run use the budget once more?",
                 cost / 1_000_000,
                 cost % 1_000_000 / 10_000
             )

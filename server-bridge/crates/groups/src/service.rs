@@ -181,7 +181,7 @@ impl Groups {
         let approval = match put.approval.unwrap_or(Approval::Ask) {
             Approval::Unknown(word) => {
                 return Err(Error::invalid(format!(
-                    "{word:?} is no approval mode; use plan, ask, auto-edit or full"
+                    "{word:?} is not an approval mode; use plan, ask, auto-edit or full"
                 )));
             }
             known => known,
@@ -239,7 +239,7 @@ impl Groups {
             GrantMode::Ask => store::GrantMode::Ask,
             GrantMode::Own => store::GrantMode::Own,
             GrantMode::Unknown(word) => {
-                return Err(Error::invalid(format!("{word:?} is no mode of a grant; use ask or own")));
+                return Err(Error::invalid(format!("{word:?} is not a mode of a grant; use ask or own")));
             }
         };
         let person = self.0.user_named(name).await?;
@@ -270,7 +270,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Chooses the agent that answers where nobody is mentioned.
+    /// Chooses the agent that answers messages that mention no agent.
     ///
     /// # Errors
     /// [`Error`] if there is no such agent, or the user is no editor.
@@ -353,7 +353,7 @@ fn access(word: &GroupAccess) -> Result<Access> {
         GroupAccess::Member => Ok(Access::Member),
         GroupAccess::Reader => Ok(Access::Reader),
         GroupAccess::Unknown(word) => {
-            Err(Error::invalid(format!("{word:?} is no access; use owner, editor, member or reader")))
+            Err(Error::invalid(format!("{word:?} is not a kind of access; use owner, editor, member or reader")))
         }
     }
 }

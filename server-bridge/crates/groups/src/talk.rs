@@ -144,7 +144,7 @@ impl Inner {
             Passed::Circle => Err(Error::refused(
                 "conflict",
                 format!(
-                    "@{handle} waits for your answer and cannot answer you before; give your answer, or ask it with background: true"
+                    "@{handle} is waiting for your answer and cannot answer you before that; give your answer, or ask it with background: true"
                 ),
             )),
             Passed::HandedOver => {
@@ -156,7 +156,7 @@ impl Inner {
     /// The agent of a turn, and the person who asked for the turn.
     pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
         let agent = self.store.agent_of_chat(turn.root).await?;
-        let agent = agent.ok_or_else(|| Error::invalid("you are no agent of a group any more"))?;
+        let agent = agent.ok_or_else(|| Error::invalid("you are no longer an agent of a group"))?;
         let over = || Error::refused("gone", "what you were asked has ended; end your answer");
         let (user, call) = match self.store.asker_of_turn(turn.root, turn.turn).await? {
             Asker::Call(call) => (call.user.ok_or_else(over)?, Some(*call)),

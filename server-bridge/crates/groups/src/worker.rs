@@ -26,7 +26,7 @@ impl Groups {
                 let pause = match inner.beat().await {
                     Ok(()) => LONGEST_SLEEP,
                     Err(error) => {
-                        tracing::error!(%error, "groups could not be worked on; they are tried again");
+                        tracing::error!(%error, "the groups could not be processed; trying again");
                         RETRY_PAUSE
                     }
                 };
@@ -77,7 +77,7 @@ impl Inner {
                         goes_on |= progress == Progress::Ended;
                     }
                     Err(error) => {
-                        tracing::error!(%error, call = call.id, "a call could not be worked on; it is tried again")
+                        tracing::error!(%error, call = call.id, "a call could not be processed; trying again")
                     }
                 }
             }
@@ -92,7 +92,7 @@ impl Inner {
                         goes_on = true;
                     }
                     Err(error) => {
-                        tracing::error!(%error, run = run.id, "a run of a chain could not go on; it is tried again")
+                        tracing::error!(%error, run = run.id, "a run of a chain could not continue; trying again")
                     }
                 }
             }

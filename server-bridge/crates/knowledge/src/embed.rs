@@ -211,7 +211,8 @@ impl Knowledge {
     }
 }
 
-/// The model whose vectors an earlier version stored without the name of their provider, if the same setting named it.
+/// The id of the model `name` as an earlier version of the server stored it, without the name of its provider; `None` if there is
+/// none, or another setting chose it.
 fn without_provider(models: &[EmbeddingModel], name: &str, setting: &str) -> Option<i64> {
     let earlier = key_without_provider(name)?;
     let is_it = |model: &&EmbeddingModel| model.name == earlier && model.chosen == setting;

@@ -266,7 +266,7 @@ fn note_of(done: &Done) -> String {
         notes.push(format!("{} of {} pages could not be read", done.broken_pages, done.pages));
     }
     if done.cut_pages > 0 {
-        notes.push(format!("{} pages were too long and are cut off", done.cut_pages));
+        notes.push(format!("pages that were too long and are cut off: {}", done.cut_pages));
     }
     notes.join("; ")
 }
@@ -275,7 +275,7 @@ fn note_of(done: &Done) -> String {
 struct Passages {
     name: String,
     kind: Kind,
-    /// The headings at the end of the page before, which apply until the next one.
+    /// The headings at the end of the page before, which apply until the next heading.
     headings: Vec<String>,
 }
 

@@ -156,10 +156,10 @@ impl Meaning {
         let refused = refused.min(bare);
         Ok(match (is_pending, bare - refused, refused) {
             (true, waiting, _) if waiting > 0 => {
-                format!("{waiting} passages are found by words only, until the server has embedded them")
+                format!("passages found by words only, until the server has embedded them: {waiting}")
             }
             (_, _, 0) => String::new(),
-            _ => format!("{refused} passages are found by words only: the server's embedder refuses them"),
+            _ => format!("passages found by words only, since the server's embedder refuses them: {refused}"),
         })
     }
 

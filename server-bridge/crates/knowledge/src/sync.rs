@@ -74,7 +74,7 @@ impl Knowledge {
         let plan = plan(&known, files);
         if is_loss(known.len(), plan.missing.len()) && is_whole && !job.accepts_missing {
             let note = format!(
-                "{} of {} documents are missing from the folder; they are kept until you confirm that they are gone \
+                "documents missing from the folder: {} of {}; they are kept until you confirm that they are gone \
                  (sandbridge knowledge sync --remove-missing)",
                 plan.missing.len(),
                 known.len()
@@ -90,7 +90,7 @@ impl Knowledge {
         }
         let note = match is_whole {
             true if left_out > 0 => format!(
-                "{left_out} files are left out: your documents may have at most {} GiB together; delete some first",
+                "files left out: {left_out}; your documents may have at most {} GiB together; delete some first",
                 store::limits::DOCUMENT_BYTES_PER_USER >> 30
             ),
             true => String::new(),

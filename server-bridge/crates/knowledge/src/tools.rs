@@ -90,7 +90,7 @@ impl TypedTool for Read {
 
     const NAME: &'static str = "knowledge_read";
     const DESCRIPTION: &'static str =
-        "Reads pages of a document that knowledge_search found, from one page on.";
+        "Reads pages of a document that knowledge_search found, beginning with the given page.";
     const RULES: Rules = Rules::of(Access::Read).for_sub_agents(ForSubAgents::Unasked).without_machine();
 
     fn hint(&self) -> &str {
@@ -108,7 +108,7 @@ impl TypedTool for Read {
         if read.pages.is_empty() {
             let pages = read.document.pages;
             return Ok(Outcome::done(format!(
-                "There is no text from page {from} on; the document has {pages} pages."
+                "There is no text from page {from} on; pages in the document: {pages}."
             )));
         }
         let mut text = format!("{QUOTED}\n\n{:?} of {:?}", read.document.name, read.collection);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use store::{ChunkId, CollectionId, DocumentId, PassagePlace, UserId};
 
-/// The collections that have passages without vectors, and the place in each from which on there are some.
+/// The collections that have passages without vectors, and, for each, the place after which those passages begin.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     users: BTreeMap<UserId, Collections>,

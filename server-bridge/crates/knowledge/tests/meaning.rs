@@ -261,7 +261,7 @@ async fn a_text_that_an_embedder_refuses_keeps_no_other_from_its_vector() {
     let (collection, _) = world.filled(&ada, "manuals", &all).await;
     world.provider.set(Mood::ZeroFor("zzpoison"));
     world.run();
-    world.noted(&ada, collection, "1 passages are found by words only").await;
+    world.noted(&ada, collection, "the server's embedder refuses them: 1").await;
     assert!(world.found(&ada, "warranty").await.0[0].0.contains("guarantee"));
     assert_eq!(world.found(&ada, "zzpoison").await.0[0].0, "The zzpoison text.");
     let model = world.store.embedding_models().await.unwrap().remove(0);

@@ -214,7 +214,7 @@ mod tests {
         .prop_map(Arc::new)
     }
 
-    /// A change of a conversation between two requests.
+    /// A change to a conversation between two requests.
     #[derive(Clone, Debug)]
     enum Step {
         Push(Vec<Arc<Message>>),

@@ -9,7 +9,7 @@ use crate::prompt::quoted;
 use crate::{Meaning, evidence, holds};
 
 /// The user's kept memories of this scope that are nearest to any of the texts, at most `most`: those of the first text by turns with those of the others.
-/// No core blocks, proposals, and memories that have ended.
+/// Core blocks, proposals and memories that have ended are left out.
 ///
 /// # Errors
 /// [`store::Error::Database`].

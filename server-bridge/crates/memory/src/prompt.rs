@@ -55,7 +55,7 @@ pub fn notes(items: &[&MemoryItem]) -> Option<String> {
     let more = if left_out == 0 {
         String::new()
     } else {
-        format!("\n({left_out} older ones are left out: call memory_list)")
+        format!("\n(older ones left out: {left_out}; call memory_list to see them)")
     };
     Some(format!("{NOTES}\n\n{}{more}", lines.join("\n")))
 }

@@ -154,13 +154,13 @@ fn is_of_scope(item: &MemoryItem, wanted: &Write<'_>) -> bool {
 fn check_replaced(items: &[MemoryItem], wanted: &Write<'_>) -> store::Result<()> {
     let invalid = |what, rule: String| Err(store::Error::Invalid { what, rule });
     if wanted.kind == MemoryKind::Core && !wanted.supersedes.is_empty() {
-        return invalid("core block", "replaces no memories; change its text, and forget them".to_owned());
+        return invalid("core block", "cannot replace memories; change its text, and forget those".to_owned());
     }
     for id in wanted.supersedes {
         match items.iter().find(|item| item.id == *id) {
             None => return Err(store::Error::NotFound { what: "memory", name: id.to_string() }),
             Some(item) if !is_of_scope(item, wanted) => {
-                let rule = format!("{id} applies to other chats than the new one; give both the same scope");
+                let rule = format!("{id} and the new memory have different scopes; give both the same scope");
                 return invalid("memory", rule);
             }
             Some(_) => {}

@@ -139,7 +139,7 @@ impl DingTalk {
                             Ok(None) => Ok(()),
                             Err(end) => break end,
                         },
-                        Ok(Frame::Closed(code, why)) => Err(self.api.http.reason(&format!("closed with {code}: {why}"))),
+                        Ok(Frame::Closed(code, why)) => Err(self.api.http.reason(&format!("the connection was closed with code {code}: {why}"))),
                         Ok(Frame::Binary(_) | Frame::Beat) => Ok(()),
                         Err(why) => Err(why),
                     }
@@ -287,7 +287,7 @@ impl Platform for DingTalk {
             if let Some(webhook) = reply["webhook"].as_str().filter(|_| is_open) {
                 let body = json!({"msgtype": "markdown", "markdown": message.payload});
                 if self.api.by_session(webhook, body).await? {
-                    // By a webhook a message gets no id.
+                    // A message that is sent by a webhook gets no id.
                     return Ok(Sent { id: String::new() });
                 }
             }
@@ -313,7 +313,7 @@ impl Platform for DingTalk {
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
             if file.bytes.is_empty() || file.bytes.len() as u64 > FILE_MAX_BYTES {
-                return Err(Failure::Message("a file must have 1 byte to 20 MiB".to_owned()));
+                return Err(Failure::Message("a file must be 1 byte to 20 MiB in size".to_owned()));
             }
             let name = crate::names::file(&file.name);
             let name = if name.is_empty() { "file" } else { &name };

@@ -176,7 +176,7 @@ impl Feishu {
                     match came.map_err(End::Lost)? {
                         socket::Frame::Binary(bytes) => self.take(&bytes, bot, &mut connection, &mut pings, inbox).await,
                         socket::Frame::Closed(code, why) => {
-                            return Err(End::Lost(self.api.http.reason(&format!("closed with {code}: {why}"))));
+                            return Err(End::Lost(self.api.http.reason(&format!("the connection was closed with code {code}: {why}"))));
                         }
                         socket::Frame::Text(_) | socket::Frame::Beat => None,
                     }
@@ -389,7 +389,7 @@ impl Platform for Feishu {
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
             if file.bytes.is_empty() || file.bytes.len() as u64 > FILE_MAX_BYTES {
-                return Err(Failure::Message("a file must have 1 byte to 30 MiB".to_owned()));
+                return Err(Failure::Message("a file must be 1 byte to 30 MiB in size".to_owned()));
             }
             let is_image = file.is_image && file.bytes.len() <= IMAGE_MAX_BYTES;
             let uploaded = self.api.upload(&file.name, &file.bytes, is_image).await?;

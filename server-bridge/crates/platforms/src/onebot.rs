@@ -210,7 +210,7 @@ impl OneBot {
                         Some(end) => return end,
                         None => Ok(()),
                     },
-                    Ok(socket::Frame::Closed(code, why)) => Err(self.http.reason(&format!("closed with {code}: {why}"))),
+                    Ok(socket::Frame::Closed(code, why)) => Err(self.http.reason(&format!("the connection was closed with code {code}: {why}"))),
                     Ok(socket::Frame::Binary(_)) => Ok(()),
                     Ok(socket::Frame::Beat) => {
                         inbox.alive();
@@ -448,7 +448,7 @@ impl Platform for OneBot {
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
             if file.bytes.is_empty() || file.bytes.len() as u64 > FILE_MAX_BYTES {
-                return Err(Failure::Message("a file must have 1 byte to 20 MiB".to_owned()));
+                return Err(Failure::Message("a file must be 1 byte to 20 MiB in size".to_owned()));
             }
             let data = format!("base64://{}", BASE64_STANDARD.encode(&file.bytes));
             if file.is_image {

@@ -300,7 +300,7 @@ impl Platform for Qq {
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
             if file.bytes.is_empty() || file.bytes.len() as u64 > FILE_MAX_BYTES {
-                return Err(Failure::Message("a file must have 1 byte to 10 MiB".to_owned()));
+                return Err(Failure::Message("a file must be 1 byte to 10 MiB in size".to_owned()));
             }
             let kind = if file.is_image { 1 } else { 4 };
             let data = BASE64_STANDARD.encode(&file.bytes);

@@ -104,7 +104,7 @@ impl Socket {
         let until = self.heard + self.silence;
         let next = timeout_at(until, self.inner.next())
             .await
-            .map_err(|_| format!("nothing came for {} s", self.silence.as_secs()))?;
+            .map_err(|_| format!("nothing was received for {} s", self.silence.as_secs()))?;
         let message = next.ok_or("the connection ended")?.map_err(|error| why(&error))?;
         self.heard = Instant::now();
         Ok(match message {
@@ -146,7 +146,7 @@ impl Socket {
         self.send(Message::Ping(Bytes::new())).await
     }
 
-    /// Closes the connection, as far as the other side helps within a moment.
+    /// Closes the connection; waits only a moment for the other side to do the same.
     pub async fn close(mut self) {
         // It is left alone afterwards, whether it answers or not.
         let _ = timeout(CLOSE_TIMEOUT, self.inner.close(None)).await;
@@ -295,6 +295,6 @@ mod tests {
         })
         .await;
         let mut socket = socket.with_silence(Duration::from_millis(50));
-        assert_eq!(socket.next().await, Err("nothing came for 0 s".to_owned()));
+        assert_eq!(socket.next().await, Err("nothing was received for 0 s".to_owned()));
     }
 }

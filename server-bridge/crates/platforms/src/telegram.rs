@@ -34,11 +34,11 @@ use updates::Us;
 const TEXT_MAX: usize = 4096;
 /// How long Telegram holds a poll that has nothing to tell, in seconds.
 const POLL_S: u64 = 25;
-/// So many updates come at once: with the messages that they answer to, they stay below the limit of an answer.
+/// The most updates of one poll: with the messages that they reply to, they stay below the limit of an answer.
 const UPDATES_MAX: usize = 25;
-/// How long our side waits for a poll's answer: longer, the connection is dead.
+/// How long our side waits for a poll's answer; after that, the connection counts as dead.
 const POLL_PATIENCE: Duration = Duration::from_secs(POLL_S + 15);
-/// So old a cursor is not used: ids of updates begin elsewhere after a week without any.
+/// The age at which a cursor is no longer used: updates' ids begin elsewhere after a week without any.
 const CURSOR_MAX_AGE: Duration = Duration::from_secs(6 * 24 * 3600);
 /// The largest file that a bot may send.
 const FILE_MAX_BYTES: u64 = 50 << 20;

@@ -141,7 +141,9 @@ impl WeCom {
                         }
                     }
                     Frame::Closed(code, why) => {
-                        return Err(Failure::Away(self.http.reason(&format!("closed with {code}: {why}"))));
+                        return Err(Failure::Away(
+                            self.http.reason(&format!("the connection was closed with code {code}: {why}")),
+                        ));
                     }
                     Frame::Binary(_) | Frame::Beat => {}
                 }
@@ -204,7 +206,7 @@ impl WeCom {
                             Some(end) => return end,
                             None => Ok(()),
                         },
-                        Ok(Frame::Closed(code, why)) => Err(self.http.reason(&format!("closed with {code}: {why}"))),
+                        Ok(Frame::Closed(code, why)) => Err(self.http.reason(&format!("the connection was closed with code {code}: {why}"))),
                         Ok(Frame::Binary(_) | Frame::Beat) => Ok(()),
                         Err(why) => Err(why),
                     }
@@ -423,7 +425,7 @@ impl Platform for WeCom {
     ) -> BoxFuture<'a, Result<Sent, Failure>> {
         Box::pin(async move {
             if file.bytes.is_empty() || file.bytes.len() as u64 > FILE_MAX_BYTES {
-                return Err(Failure::Message("a file must have 1 byte to 20 MiB".to_owned()));
+                return Err(Failure::Message("a file must be 1 byte to 20 MiB in size".to_owned()));
             }
             let kind = if file.is_image && file.bytes.len() <= IMAGE_MAX_BYTES { "image" } else { "file" };
             let name = crate::names::file(&file.name);

@@ -94,7 +94,7 @@ impl PathPattern {
         Ok(Self { anchor, parts, is_folder: text.ends_with('/') && !rest.is_empty(), literal })
     }
 
-    /// The name with a wildcard that it matches at any depth.
+    /// The name with a wildcard with which the pattern begins, at any depth; `None` if it is anchored or begins with a plain name.
     pub(crate) fn open_name(&self) -> Option<&Wild> {
         static EVERYTHING: std::sync::LazyLock<Wild> = std::sync::LazyLock::new(|| Wild::stars("*"));
         match self.parts.first() {

@@ -28,7 +28,7 @@ pub struct RunnerState {
     pub facts: Arc<RunnerFacts>,
 }
 
-/// A change of a runner's connection.
+/// A change in a runner's connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunnerEvent {
     /// It connected, or connected again.

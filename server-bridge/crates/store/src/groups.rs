@@ -45,7 +45,7 @@ pub struct Group {
     pub id: i64,
     /// Its title.
     pub title: String,
-    /// The agent that answers where nobody is mentioned.
+    /// The agent that answers messages that mention no agent.
     pub lead_id: Option<i64>,
     /// What the person may do.
     pub access: Access,
@@ -134,7 +134,7 @@ impl Store {
         Ok(())
     }
 
-    /// Chooses the agent that answers where nobody is mentioned.
+    /// Chooses the agent that answers messages that mention no agent.
     ///
     /// # Errors
     /// [`Error::Database`].

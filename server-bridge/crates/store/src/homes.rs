@@ -112,8 +112,8 @@ impl Store {
         Ok(released.rows_affected() == 1)
     }
 
-    /// Moves a user from one node to another one that is live and does not drain; returns the new fence, or `None` if `from` is not the
-    /// user's home or `to` takes none.
+    /// Moves a user from one node to another one that is live and not draining; returns the new fence, or `None` if `from` is not the
+    /// user's home or `to` accepts no users.
     ///
     /// # Errors
     /// [`Error::Database`].

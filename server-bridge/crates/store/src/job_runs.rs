@@ -20,7 +20,7 @@ use crate::{ChatId, ExecStatus, Job, MessageId, Store, TurnStatus, UserId};
 
 pub use of_turn::{RunOfTurn, run_send_id};
 
-/// How far a run is.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum RunState {
@@ -80,7 +80,7 @@ pub struct JobRun {
     pub job_id: i64,
     /// The slot.
     pub slot: String,
-    /// How far it is.
+    /// Its state.
     pub state: RunState,
     /// Why it was skipped, stopped, failed or was refused.
     pub note: String,
@@ -212,7 +212,7 @@ impl Store {
     /// Records a run of a job; returns its id, or `None` if its slot is already on record. A job keeps its newest 20 deliveries.
     ///
     /// # Errors
-    /// [`Error::Invalid`] beyond 1 MiB of delivery or 256 KiB of message, and if 100 runs wait already; [`Error::Database`].
+    /// [`Error::Invalid`] beyond 1 MiB of delivery or 256 KiB of message, and if 100 runs are already waiting; [`Error::Database`].
     pub async fn add_run(&self, job: &Job, run: &NewRun) -> Result<Option<i64>> {
         let mut transaction = self.database.write(Scope::User(job.user)).await?;
         let waiting: i64 = query_scalar("SELECT COUNT(*) FROM job_runs WHERE job_id = $1 AND state = 'due'")
@@ -220,7 +220,7 @@ impl Store {
             .fetch_one(&mut transaction)
             .await?;
         if waiting >= JOB_RUNS_WAITING {
-            let rule = format!("is one too many: {waiting} wait already; try again later");
+            let rule = format!("is one too many: {waiting} are already waiting; try again later");
             return Err(Error::Invalid { what: "run", rule });
         }
         let added = run.insert(&mut transaction, job.id, self.now_ms()).await?;

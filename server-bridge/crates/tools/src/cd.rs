@@ -14,7 +14,7 @@ use agent::tool::{Failure, Outcome, visible};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The directory, relative to the current one or absolute; . is the workspace at first.
+    /// The directory, absolute or relative to the current one, which is the workspace at first.
     path: String,
 }
 
@@ -23,7 +23,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Cd";
     const DESCRIPTION: &'static str =
-        "Changes the current directory, in which Shell commands begin and to which relative paths refer.";
+        "Changes the current directory: Shell commands start in it, and relative paths are resolved from it.";
     // Later calls begin there.
     const RULES: Rules = Rules::of(Access::Read).beside(Beside::Nothing);
 

@@ -14,7 +14,7 @@ use agent::tool::{Live, Rules, ToolContext, TypedTool};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// Words that all have to be in a message, or their beginnings, at most 8; without any the latest messages are found.
+    /// Words, or beginnings of words, that must all be in the message; at most 8. Without any, the latest messages are found.
     #[serde(default)]
     query: String,
     /// Only messages since this time, like 2026-01-31 or 2026-01-31T08:00, in UTC.

@@ -47,7 +47,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "context_edit";
     const DESCRIPTION: &'static str = "Edits what you see of this conversation, to save room or to take out what misleads: \
-delete a message (an answer goes with its calls' results), delete_turn (from a message of the user to the next one), truncate, or \
+delete a message (with an answer, the results of its calls are deleted too), delete_turn (from a message of the user to the next one), truncate, or \
 replace. The last 3 messages cannot be edited. The user still sees everything.";
     // An undo of the turn in which it is called reverts its edits: a user's own turn. Two at once would not see each other's
     // work.
@@ -74,7 +74,10 @@ replace. The last 3 messages cannot be edited. The user still sees everything.";
         let conversation = Conversation::of_stored(u32::MAX, stored);
         let edits = edit::edits(&conversation, &self.contains, &action).map_err(Failure::Told)?;
         store.edit_context(agent.turn, &edits).await.ported()?;
-        Ok(Outcome::done(format!("{} messages edited", edits.len())))
+        Ok(Outcome::done(match edits.len() {
+            1 => "1 message edited".to_owned(),
+            count => format!("{count} messages edited"),
+        }))
     }
 }
 

@@ -28,8 +28,8 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "DownloadFile";
-    const DESCRIPTION: &'static str = "Lets the machine download a file into the workspace, with the directories that are \
-missing on the way to it. A redirect to another host is reported and not followed; ask for that address then. To read a page use \
+    const DESCRIPTION: &'static str = "Has the machine download a file into the workspace, and creates missing parent \
+directories. A redirect to another host is reported and not followed; ask for that address then. To read a page, use \
 Fetch.";
     const RULES: Rules = Rules::of(Access::Download);
 

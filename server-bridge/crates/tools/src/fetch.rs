@@ -18,7 +18,7 @@ use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// The page: http or https.
     url: Address,
-    /// The most characters to return, up to 16000; without it, the whole page, which is put aside if it is long.
+    /// The most characters to return, up to 16000; if not given, the whole page, which is put aside if it is long.
     #[serde(default)]
     max_chars: Option<usize>,
     /// How HTML is shown: markdown (with headings, lists and links) by default, text alone, or raw.

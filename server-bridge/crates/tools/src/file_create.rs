@@ -27,7 +27,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "FileCreate";
-    const DESCRIPTION: &'static str = "Writes a file of the workspace, with the directories that are missing on the way to it. \
+    const DESCRIPTION: &'static str = "Writes a file of the workspace, and creates missing parent directories. \
 An existing file is replaced only with rewrite; prefer FileReplace to change a part of a file.";
     const RULES: Rules = Rules::of(Access::Edit);
 
@@ -45,10 +45,10 @@ An existing file is replaced only with rewrite; prefer FileReplace to change a p
         if target.exists && !self.rewrite {
             return Err(exists(&target.file.path));
         }
-        let lines = self.content.lines().count();
+        let lines = in_lines(&self.content);
         let effect = match target.exists {
-            true => format!("replaces the whole file ({}) with {lines} lines", size(target.size_bytes)),
-            false => format!("makes a new file of {lines} lines"),
+            true => format!("replaces the whole file ({}) with {lines}", size(target.size_bytes)),
+            false => format!("makes a new file of {lines}"),
         };
         let parts = vec![edited("content", &self.content)];
         Ok(Looked {
@@ -83,10 +83,18 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let size_bytes = Some(content.len() as u64);
     let options = WriteOptions { parents: true, size_bytes, present, ..WriteOptions::default() };
     let bytes = change::write(work, &sandbox, &path, content.as_bytes(), options).await?;
-    let (verb, lines) = (if known { "replaced" } else { "made" }, content.lines().count());
+    let (verb, lines) = (if known { "replaced" } else { "made" }, in_lines(content));
     let path = visible::line(&path);
     let data = Some(edit::whole(None, content));
-    Ok(Outcome { data, ..Outcome::done(format!("{verb} {path}: {lines} lines, {bytes} bytes")) })
+    Ok(Outcome { data, ..Outcome::done(format!("{verb} {path}: {lines}, {bytes} bytes")) })
+}
+
+/// The number of a text's lines, in words.
+fn in_lines(text: &str) -> String {
+    match text.lines().count() {
+        1 => "1 line".to_owned(),
+        count => format!("{count} lines"),
+    }
 }
 
 fn exists(path: &str) -> Failure {

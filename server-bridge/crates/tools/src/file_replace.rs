@@ -176,7 +176,7 @@ fn replaced(arguments: &Arguments, content: &str) -> Result<(String, usize), Str
     }
     new.push_str(&within[from..]);
     new.push_str(&content[region.end..]);
-    if new == content { Err("old_string and new_string are the same".to_owned()) } else { Ok((new, count)) }
+    if new == content { Err("the replacement changes nothing".to_owned()) } else { Ok((new, count)) }
 }
 
 /// The bytes of the lines from `first` to `last`.

@@ -16,9 +16,9 @@ use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The pattern, matched against the path from the directory on: **/*.rs, src/{a,b}*.ts. Ends with a slash to find directories.
+    /// The pattern, matched against paths relative to the directory: **/*.rs, src/{a,b}*.ts. End it with a slash to find directories.
     pattern: String,
-    /// The directory to look in; by default the current one, outside a chat the workspace.
+    /// The directory to look in; by default the current one, or the workspace if there is no chat.
     #[serde(default)]
     path: Option<String>,
 }

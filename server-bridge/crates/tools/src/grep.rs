@@ -18,7 +18,7 @@ use agent::tool::{Live, Rules, Subject, ToolContext, TypedTool};
 pub(crate) struct Arguments {
     /// The regular expression, in Rust's syntax, matched against one line at a time.
     pattern: String,
-    /// The directory to look in, or one file; by default the current directory, outside a chat the workspace.
+    /// The directory to look in, or one file; by default the current directory, or the workspace if there is no chat.
     #[serde(default)]
     path: Option<String>,
     /// Only files whose name or path matches this, like *.rs.
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Whether upper and lower case are the same.
     #[serde(default)]
     ignore_case: bool,
-    /// How many lines to show around each, at most 20.
+    /// How many lines to show before and after each line that matches, at most 20.
     #[serde(default)]
     context_lines: u32,
 }
@@ -37,7 +37,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Grep";
     const DESCRIPTION: &'static str = "Finds lines of the workspace's files by a regular expression (Rust's syntax, one line at \
-a time): PATH:NUMBER:TEXT, and PATH-NUMBER-TEXT for lines around them. What .gitignore excludes and binary files are not searched.";
+a time): PATH:NUMBER:TEXT, and PATH-NUMBER-TEXT for lines around them. Binary files and what .gitignore excludes are not searched.";
     const RULES: Rules = Rules::of(Access::Read).for_programs_as("grep");
 
     fn hint(&self) -> &str {

@@ -56,7 +56,7 @@ impl Output {
             return Shown { text, left_out_bytes, rest_offset: 0 };
         }
         let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
-        let text = format!("{head}\n… {left_out_bytes} bytes left out …\n{tail}");
+        let text = format!("{head}\n… bytes left out: {left_out_bytes} …\n{tail}");
         Shown { text, left_out_bytes, rest_offset: self.head.len() as u64 }
     }
 
@@ -95,7 +95,7 @@ mod tests {
         let shown = of(&pieces);
         let left_out = long.len() - 2 * SIDE_BYTES;
         assert!(shown.text.starts_with("begin") && shown.text.ends_with("end"));
-        assert!(shown.text.contains(&format!("… {left_out} bytes left out …")));
+        assert!(shown.text.contains(&format!("… bytes left out: {left_out} …")));
         assert_eq!((shown.left_out_bytes, shown.rest_offset), (left_out as u64, SIDE_BYTES as u64));
     }
 

@@ -98,7 +98,8 @@ fn shown(arguments: &Arguments, path: &str, content: Vec<u8>) -> Result<Outcome,
 fn numbered(text: &str, first: u64, count: u64, is_part: bool) -> String {
     let total = text.lines().count() as u64;
     if first > total {
-        return format!("(the file has only {total} lines)");
+        let lines = if total == 1 { "line" } else { "lines" };
+        return format!("(the file has only {total} {lines})");
     }
     let mut shown = String::new();
     let mut last = total.min(first.saturating_add(count) - 1);
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(numbered("a\nb\n", 1, 10, true), "1\ta\n2\tb\n");
         assert_eq!(numbered("a\nb\nc", 2, 1, true), "2\tb\n(lines 2 to 2 of 3)\n");
         assert_eq!(numbered("a\nb\nc", 2, u64::MAX, true), "2\tb\n3\tc\n(lines 2 to 3 of 3)\n");
-        assert_eq!(numbered("a", 2, 1, true), "(the file has only 1 lines)");
+        assert_eq!(numbered("a", 2, 1, true), "(the file has only 1 line)");
         let long = numbered(&"é".repeat(READ_LINE_CHARS + 1), 1, 1, true);
         assert_eq!(long.chars().count(), "1\t…\n".chars().count() + READ_LINE_CHARS);
     }

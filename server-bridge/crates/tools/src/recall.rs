@@ -32,7 +32,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "offload_recall";
     const DESCRIPTION: &'static str =
-        "Reads a result that was put aside because it was long, by the id in its place, in parts.";
+        "Reads a result that was put aside because it was long, in parts. The text in its place has its id.";
     const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {

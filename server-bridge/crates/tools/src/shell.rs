@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     /// Whether it runs as a task from the beginning.
     #[serde(default)]
     background: bool,
-    /// The user of the machine to run it as, where its runner allows another one than its default; the privileged user always needs approval.
+    /// The user of the machine to run it as, where its runner allows a user other than the default; the privileged user always needs approval.
     #[serde(default)]
     run_as: Option<String>,
     /// Why you run it, in a few words for the user, who may be asked to allow it.
@@ -336,7 +336,7 @@ impl Watch {
         let (id, place, text) = (&record.id, place.place(), output.finish().text);
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(
-            "{so_far}It goes on as task {id} on {place}; ask with task_status, task_read and task_kill."
+            "{so_far}It goes on as task {id} on {place}; use task_status, task_read and task_kill."
         )))
     }
 }
@@ -373,9 +373,9 @@ async fn insist(kill: impl Future<Output = ()>) {
 }
 
 /// The note for the model about a command to which the sandbox denied something.
-const DENIED: &str = "(the sandbox denied it something: files outside the workspace, other machines' secrets, and the configuration \
-                      and hooks of git repositories are out of reach; the user may allow the last with --allow-git-config on the \
-                      runner)";
+const DENIED: &str = "(the sandbox denied it something: the user's files outside the workspace, their keys and credentials, and the \
+                      configuration and hooks of git repositories are out of reach; the user may allow the last with \
+                      --allow-git-config on the runner)";
 
 /// The text for the model about a command that ended.
 fn told(text: &str, ending: &Ending, outcome: &ExecOutcome) -> Outcome {

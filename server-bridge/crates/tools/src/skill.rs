@@ -43,14 +43,14 @@ impl TypedTool for Arguments {
         let library = &services.library;
         let Some(skill) = library.skill(context.user, &sandbox, &self.name).await? else {
             let known = library.skills(context.user, &skills::heads(&sandbox).await?, Some(&sandbox)).await;
-            let known = known.unwrap_or_else(|| "there are none in .sandbridge/skills".to_owned());
-            return Err(Failure::Told(format!(
-                "there is no skill {:?}; take one of these:\n{known}",
-                self.name
-            )));
+            let known = known.map_or_else(
+                || "there are no skills here".to_owned(),
+                |known| format!("take one of these:\n{known}"),
+            );
+            return Err(Failure::Told(format!("there is no skill {:?}; {known}", self.name)));
         };
         // All of it is meant to be read.
-        let at = format!("(Paths in it begin at {}.)", skill.directory.as_str());
+        let at = format!("(Paths in it are relative to {}.)", skill.directory.as_str());
         let lacking = library.lacking(context.user, &sandbox, &[&skill.requires]).await;
         let needs = match (lacking.map(|lacking| skill.requires.lacks(&lacking)), skill.requires.words()) {
             (Some(lacks), _) if lacks.is_empty() => String::new(),

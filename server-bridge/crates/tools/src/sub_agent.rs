@@ -20,10 +20,11 @@ pub(crate) struct Arguments {
     /// Its role: one of the roles of sub-agents, where there are any.
     #[serde(default)]
     role: Option<String>,
-    /// The tools it may use, by name, only ones that you have; without it, most of yours. Name SubAgent to let it call others.
+    /// The tools it may use, by name, only ones that you have; if not given, those of its role, or else most of yours. Name
+    /// SubAgent to let it call others.
     #[serde(default)]
     tools: Option<Vec<String>>,
-    /// The tier of its model: vanguard, balance or swift; without it, your own model.
+    /// The tier of its model: vanguard, balance or swift; if not given, that of its role, or else the model of the user's chat.
     #[serde(default)]
     model: Option<String>,
     /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.
@@ -43,7 +44,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
-(or on another machine, with on) with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
+(or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
 and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to \
 know, and what its answer must contain. Those that change files of one repository at the same time each need a worktree.";
     // Its actions ask for permission where they happen; only a worktree is made before them.

@@ -88,7 +88,7 @@ struct TasksView {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
-    /// The id of a task, or outside a chat of any command.
+    /// The id of a task or, outside a chat, of any command.
     id: String,
     /// The first byte wanted; 0 if only limit is given.
     #[serde(default)]
@@ -102,8 +102,8 @@ impl TypedTool for Read {
     type Services = Services;
 
     const NAME: &'static str = "task_read";
-    const DESCRIPTION: &'static str = "Reads a task's output so far: in a chat its beginning and its end, and with offset or limit that \
-part of it; outside a chat always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
+    const DESCRIPTION: &'static str = "Reads a task's output so far. In a chat: its beginning and its end, or the part that offset and \
+limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
 is kept \
 until 10 minutes after the end.";
     const RULES: Rules = Rules::of(Access::Read).at_its_own_place().for_programs_as(Self::NAME);
@@ -195,7 +195,7 @@ fn output(report: &ExecReport) -> String {
     let (head, tail) = (String::from_utf8_lossy(&report.head), String::from_utf8_lossy(&report.tail));
     match report.output_bytes.saturating_sub(shown_bytes) {
         0 => format!("{head}{tail}"),
-        left_out_bytes => format!("{head}\n… {left_out_bytes} bytes left out …\n{tail}"),
+        left_out_bytes => format!("{head}\n… bytes left out: {left_out_bytes} …\n{tail}"),
     }
 }
 

@@ -80,7 +80,7 @@ three steps or more: write it before you begin, keep one item in_progress, and m
     }
 }
 
-/// Nothing more is to be said.
+/// No arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {}

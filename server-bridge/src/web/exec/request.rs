@@ -40,7 +40,7 @@ pub(super) struct Asked {
 /// `invalid` if it is not a request, or has an unknown field.
 pub(super) fn parse(text: &str) -> Result<ExecAsk, ApiError> {
     serde_json::from_str(text)
-        .map_err(|error| ApiError::invalid(format!("the command to run is not understood: {error}")))
+        .map_err(|error| ApiError::invalid(format!("the request to run a command is invalid: {error}")))
 }
 
 impl Asked {

@@ -1065,7 +1065,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Add an agent that works on a machine of the caller's, or change the caller's agent of this handle. Needs a session. */
+        /** Add an agent that works on a machine of the caller's, or change the caller's agent with this handle. Needs a session. */
         put: operations["put_groups_group_agents_handle"];
         post?: never;
         /** Remove an agent from a group; what it does is stopped, and its chat stays with its owner. Needs a session. */

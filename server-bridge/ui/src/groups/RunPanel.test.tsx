@@ -48,8 +48,8 @@ test("a gate shows what it asks about, and an edit begins with the output", asyn
   const client = await showSection(<RunPanel group={group} number={3} />, (method) => (method === "GET" ? run() : run({ state: "running", gate: null })));
   expect((await screen.findByTestId("gate")).textContent).toContain("Does its output go on?It rained.");
   await press("Edit the output");
-  expect((screen.getByLabelText("The output in its place") as HTMLTextAreaElement).value).toBe("It **rained**.");
-  write("The output in its place", "It snowed.");
+  expect((screen.getByLabelText("New output") as HTMLTextAreaElement).value).toBe("It **rained**.");
+  write("New output", "It snowed.");
   await press("Edit the output");
   expect(client.POST.mock.calls[0]).toMatchObject(["/api/v1/groups/{group}/gates/{gate}", { params: { path: { group: 7, gate: 5 } }, body: { reply: "edit", text: "It snowed." } }]);
   await waitFor(() => expect(screen.queryByTestId("gate")).toBeNull());

@@ -9,7 +9,7 @@ use records::{BegunCall, Compaction, ContextEdit, ItemId, Mask, PromptCount, Sto
 use super::{history, tokens};
 use crate::models::forget_foreign_thoughts;
 
-/// One item as its model sees it, before masks.
+/// One item as the conversation's model sees it, before masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// The item.

@@ -19,9 +19,9 @@ pub fn id(kept: &str) -> Option<&str> {
 
 /// The summary that the conversation keeps of a result put aside under `id`.
 pub fn shown(id: &str, tool: &str, text: &str) -> String {
-    let (count, characters) = (text.lines().count(), text.chars().count());
+    let (lines, characters) = (summary::number(text.lines().count(), "line"), text.chars().count());
     format!(
-        "{MARK}{id}] {count} lines, {characters} characters; read the rest with offload_recall\n{}",
+        "{MARK}{id}] {lines}, {characters} characters; read the rest with offload_recall\n{}",
         summary::lines(tool, text)
     )
 }

@@ -9,12 +9,12 @@ use crate::limits::{
 
 /// The result of a tool in one line.
 pub(super) fn line(tool: &str, text: &str) -> String {
-    let lines = text.lines().count();
+    let lines = number(text.lines().count(), "line");
     match tool {
-        "Read" | "Glob" => format!("{lines} lines"),
-        "Grep" => format!("{lines} lines of {} files", files(text).len()),
-        "Shell" => format!("{lines} lines, the last one: {}", cut(last(text), SUMMARY_LINE_CHARS)),
-        _ => format!("{lines} lines, the first one: {}", cut(first(text), SUMMARY_LINE_CHARS)),
+        "Read" | "Glob" => lines,
+        "Grep" => format!("{lines} of {}", number(files(text).len(), "file")),
+        "Shell" => format!("{lines}, the last one: {}", cut(last(text), SUMMARY_LINE_CHARS)),
+        _ => format!("{lines}, the first one: {}", cut(first(text), SUMMARY_LINE_CHARS)),
     }
 }
 
@@ -79,8 +79,8 @@ fn begins_something(line: &str) -> bool {
 /// The number of matches in each file, and the first lines.
 fn grep(text: &str) -> String {
     let files = files(text);
-    let rows: Vec<String> =
-        files.iter().take(SUMMARY_ROWS).map(|(file, count)| format!("{file}: {count} lines")).collect();
+    let row = |(file, count): (&&str, &usize)| format!("{file}: {}", number(*count, "line"));
+    let rows: Vec<String> = files.iter().take(SUMMARY_ROWS).map(row).collect();
     let rows = joined(&rows.iter().map(String::as_str).collect::<Vec<_>>());
     format!("{}{rows}\n… such as:\n{}", counted(files.len(), "files"), beginning(text))
 }
@@ -153,6 +153,11 @@ fn both_ends(text: &str) -> String {
     format!("{}\n… {between} lines …\n{}", joined(head), joined(tail))
 }
 
+/// `1 line`, `2 lines`.
+pub(super) fn number(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// Adds the total where not all are shown.
 fn counted(count: usize, what: &str) -> String {
     if count > SUMMARY_ROWS { format!("{count} {what}, the first {SUMMARY_ROWS}:\n") } else { String::new() }
@@ -204,9 +209,9 @@ mod tests {
         let text = "src/a-1.rs:3:x: 4\nsrc/a-1.rs-4-y\n--\nsrc/b.rs:1:z\n";
         assert_eq!(line("Grep", text), "4 lines of 2 files");
         let summary = lines("Grep", text);
-        assert!(summary.starts_with("src/a-1.rs: 2 lines\nsrc/b.rs: 1 lines\n… such as:\n"), "{summary}");
+        assert!(summary.starts_with("src/a-1.rs: 2 lines\nsrc/b.rs: 1 line\n… such as:\n"), "{summary}");
         let many: String = (0..100).map(|n| format!("{n:03}.rs:1:x\n")).collect();
-        assert!(lines("Grep", &many).starts_with("100 files, the first 40:\n000.rs: 1 lines\n"));
+        assert!(lines("Grep", &many).starts_with("100 files, the first 40:\n000.rs: 1 line\n"));
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub enum Change<'a> {
 
 /// A turn as people see it: a message for each answer, and a card for each call of a tool.
 pub trait Display: Send + Sync {
-    /// Adds the message of an answer that begins; the turn's first one exists already.
+    /// Adds the message of an answer that begins; the turn's first one already exists.
     fn add_reply(&self) -> Asked<'_, MessageId>;
 
     /// Changes the message of an answer.

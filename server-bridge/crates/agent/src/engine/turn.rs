@@ -318,12 +318,12 @@ impl Turn<'_> {
         }
         if denied == STOPS_DENIED {
             let text = format!(
-                "⚠️ A hook wants the model to go on, but it did so {STOPS_DENIED} times already: {why}"
+                "⚠️ A hook wants the model to go on, but the model has already done so {STOPS_DENIED} times: {why}"
             );
             self.display().notice(&text).await?;
             return Ok(None);
         }
-        self.display().notice(&format!("A hook lets the model go on: {why}")).await?;
+        self.display().notice(&format!("A hook makes the model go on: {why}")).await?;
         Ok(Some(why))
     }
 

@@ -48,7 +48,9 @@ pub fn shown(content: &[u8]) -> Option<Result<(String, Content), String>> {
     } else if width == 0 || height == 0 || !is_whole {
         Err(format!("it begins like {media_type} but is damaged"))
     } else if width.max(height) > IMAGE_SIDE_PIXELS {
-        Err(format!("the image has {width}×{height} pixels; {IMAGE_SIDE_PIXELS} a side at most can be shown"))
+        Err(format!(
+            "the image has {width}×{height} pixels; at most {IMAGE_SIDE_PIXELS} on each side can be shown"
+        ))
     } else {
         let data = Bytes::copy_from_slice(content);
         let text = format!("{media_type}, {width}×{height} pixels, {} bytes", content.len());
@@ -170,7 +172,7 @@ mod tests {
             assert!(told(broken).contains("damaged"), "{broken:?}: {}", told(broken));
         }
         assert!(told(&png_of(8_000, 1)).starts_with("image/png"));
-        assert!(told(&png_of(8_001, 1)).contains("pixels; 8000 a side"));
+        assert!(told(&png_of(8_001, 1)).contains("pixels; at most 8000 on each side"));
         let mut large = png_of(3, 2);
         large.resize(IMAGE_BYTES + 1, 0);
         assert!(told(&large).contains("at most can be shown"));

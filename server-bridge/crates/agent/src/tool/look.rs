@@ -171,7 +171,7 @@ impl Ground {
             target: Some(visible::line(&self.absolute(&target.file.path))),
             parts,
             always: Some(format!(
-                "every change of a file on {machine}, in this chat; after one, a command that was always allowed needs approval \
+                "changing any file on {machine}, in this chat; after a change, a command that was always allowed needs approval \
                  again"
             )),
             ..self.proposal(effect)

@@ -247,8 +247,8 @@ const TABLE: &[Row] = &[
     ),
     ("/approval auto-edit  ask before a command runs", "/approval auto-edit  运行命令前询问"),
     (
-        "/approval full       ask only before settings change or a command runs as the privileged user",
-        "/approval full       仅在更改设置或以特权用户身份运行命令前询问",
+        "/approval full       ask only before settings change or a command runs as the privileged user, or where a rule says to ask",
+        "/approval full       仅在更改设置、以特权用户身份运行命令，或有规则要求询问时询问",
     ),
     ("Choose one of: plan, ask, auto-edit, full.", "请选择：plan、ask、auto-edit、full。"),
     ("Write the command after the exclamation mark, like !ls -l", "请在感叹号后写命令，例如 !ls -l"),
@@ -347,7 +347,7 @@ const TABLE: &[Row] = &[
     ),
     ("⚠️ {}: {}. {} answers instead.", "⚠️ {0}：{1*}。改由 {2} 回答。"),
     ("The conversation was not compressed: {}.", "对话未压缩：{0}。"),
-    ("The conversation was not compressed: nothing was said yet.", "对话未压缩：还没有任何内容。"),
+    ("The conversation was not compressed: nothing has been said yet.", "对话未压缩：还没有任何内容。"),
     (
         "🗜️ The conversation was compressed: about {} → {} of {} tokens. You still see all of it; the model goes on from a summary.",
         "🗜️ 对话已压缩：约 {0} → {1} 个 token（窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",
@@ -367,7 +367,7 @@ const TABLE: &[Row] = &[
     ),
     ("SANDBRIDGE_LLM_PROVIDER   openai or anthropic", "SANDBRIDGE_LLM_PROVIDER   openai 或 anthropic"),
     (
-        "SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface",
+        "SANDBRIDGE_LLM_BASE_URL   the address of the provider's API",
         "SANDBRIDGE_LLM_BASE_URL   提供商接口的地址",
     ),
     (

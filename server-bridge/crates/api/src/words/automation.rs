@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// The treatment of slots that passed while the server was not running.
+    /// What happens to slots that passed while the server was not running.
     MissedSlots {
         /// The latest one is run, if it was at most an hour ago.
         Once = "once",
@@ -45,7 +45,7 @@ words! {
 }
 
 words! {
-    /// The treatment of a run that is due while an earlier one is in progress.
+    /// What happens to a run that is due while an earlier one is in progress.
     OverlappingRuns {
         /// It is skipped.
         Skip = "skip",

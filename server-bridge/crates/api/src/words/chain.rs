@@ -1,7 +1,7 @@
 //! The words of chains.
 
 words! {
-    /// How far a run of a chain is.
+    /// The state of a run of a chain.
     ChainState {
         /// A step is at work, or about to begin.
         Running = "running",
@@ -15,7 +15,7 @@ words! {
 }
 
 words! {
-    /// How far a step of a run is.
+    /// The state of a step of a run.
     StepState {
         /// The steps before it are not done.
         Pending = "pending",
@@ -37,7 +37,7 @@ words! {
 }
 
 words! {
-    /// How far files are on their way from one machine to another.
+    /// The state of files that are handed from one machine to another.
     HandOverState {
         /// They are on their way, or wait for a machine.
         Running = "running",

@@ -37,7 +37,7 @@ words! {
 }
 
 words! {
-    /// How far a call of an agent is.
+    /// The state of a call of an agent.
     CallState {
         /// Its agent is to be asked.
         Queued = "queued",

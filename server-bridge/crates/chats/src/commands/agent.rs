@@ -46,7 +46,7 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
             return context.refusal("gone", text).await;
         }
     }
-    let task = format!("(A message of the user {}, who writes to you directly.)\n\n{text}", user.name);
+    let task = format!("(A message from the user {}, who writes to you directly.)\n\n{text}", user.name);
     let arguments = json!({"task": task, "instance": name}).to_string();
     let call = ToolCall { id: format!("agent-{}", said.0), name: TOOL.to_owned(), arguments };
     let shown = format!("/agent {argument}");
@@ -83,7 +83,7 @@ async fn list(context: &Context<'_>, agents: &[SubAgent]) -> Result<Posted> {
         }
     }
     if open.is_empty() {
-        let text = "This chat has no sub-agent that you can write to: only one with a name, for 30 minutes after its last call.";
+        let text = "This chat has no sub-agent that you can write to. You can write to a sub-agent that has a name, for 30 minutes after its last call.";
         return context.notice(text).await;
     }
     let head = context.in_words("Sub-agents that you can write to with /agent NAME TEXT:");

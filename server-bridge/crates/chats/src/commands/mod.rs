@@ -133,7 +133,8 @@ impl Context<'_> {
         Ok(Posted { messages: vec![message], ..Posted::default() })
     }
 
-    /// The same with a text in the user's language, made with [`Context::in_words`]: it has words of theirs, or columns.
+    /// Answers with a notice that is already in the user's language, as [`Context::in_words`] makes it: for texts that quote the
+    /// user, or have columns.
     pub(crate) async fn notice_as_it_is(&self, text: &str) -> Result<Posted> {
         let (user, role) = (self.user.id, MessageRole::Notice);
         let message = self.service.say_as_it_is(user, &self.chat.id, role, text).await?;

@@ -9,7 +9,7 @@ No model is set up, so nothing can answer this yet. Add one of your own: in the 
 `sandbridge model add`. Or the server's administrator can set one up for everybody with
 
 SANDBRIDGE_LLM_PROVIDER   openai or anthropic
-SANDBRIDGE_LLM_BASE_URL   the address of the provider's interface
+SANDBRIDGE_LLM_BASE_URL   the address of the provider's API
 SANDBRIDGE_LLM_API_KEY    the key (or SANDBRIDGE_LLM_API_KEY_FILE, a file that holds it)
 SANDBRIDGE_LLM_MODEL      the name of the model
 

@@ -17,7 +17,7 @@ use crate::{ChatEvent, Posted, Result};
 
 pub(super) const COMMAND: Command = Command {
     word: "trust",
-    usage: &[("/trust", "show what the workspace defines and you have not approved, and approve it")],
+    usage: &[("/trust", "show what the workspace defines that you have not approved, and ask for approval")],
     run: |context, _| Box::pin(run(context)),
 };
 
@@ -77,12 +77,12 @@ async fn approved(service: &House, user: &User, chat: &ChatId, hashes: &[String]
     let Some(trusts) = service.trusts.get() else { return (ToolStatus::Failed, String::new()) };
     match trusts.approve(user, chat, hashes).await {
         Ok(count) if count == hashes.len() => {
-            (ToolStatus::Done, format!("Approved: {count}. It has an effect from the next message on."))
+            (ToolStatus::Done, format!("Approved: {count}. Approvals take effect from the next message on."))
         }
         Ok(count) => {
             let rest = hashes.len() - count;
             let text = format!(
-                "Approved: {count}. Changed since you looked at it, and not approved: {rest}. Write /trust again."
+                "Approved: {count}. Changed since they were shown, and not approved: {rest}. Write /trust again."
             );
             (ToolStatus::Done, text)
         }

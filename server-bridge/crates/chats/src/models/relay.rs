@@ -33,7 +33,7 @@ impl Relay {
             .router
             .for_user(&self.user, &self.route_request)
             .await
-            .map_err(|error| Error::Relay(format!("the model is reached through a runner: {error}")))?;
+            .map_err(|error| Error::Relay(format!("the model's runner cannot be used: {error}")))?;
         let headers = call.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         let content_type =
             (!call.body.is_empty()).then(|| ("content-type".to_owned(), "application/json".to_owned()));

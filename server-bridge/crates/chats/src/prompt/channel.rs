@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use agent::engine::{Made, PromptContext, PromptPart};
 
-const CHAT: &str = "A person reads what you write as you write it, in a chat: plain words, Markdown where it helps, no HTML.";
+const CHAT: &str = "A person reads your text in a chat while you write it: use plain words, Markdown where it helps, and no HTML.";
 
 const SUB_AGENT: &str = "\
 You are a sub-agent: another agent, which works for the user, gave you a task. No person reads what you write, and nobody \

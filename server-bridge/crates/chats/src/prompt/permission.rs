@@ -32,6 +32,9 @@ fn text(mode: Mode) -> &'static str {
             "Ask mode: the user is asked before a file is changed or a command runs. Ask rarely, and only for what matters."
         }
         Mode::AutoEdit => "Auto-edit mode: files may be changed; the user is asked before a command runs.",
-        Mode::Full => "Full mode: nothing needs approval. Be as careful as the user would be.",
+        Mode::Full => {
+            "Full mode: only changes to the user's settings, commands run as the machine's privileged user, and what a rule asks about \
+             need approval. Be as careful as the user would be."
+        }
     }
 }

@@ -33,9 +33,10 @@ async fn text(context: &PromptContext<'_>) -> Made {
     };
     let cwd = context.workplace.cwd().await?;
     let cwd = if cwd.is_empty() { "." } else { &cwd };
+    let of = if cwd.starts_with('/') { "" } else { ", relative to the workspace" };
     let (facts, place) = (sandbox.facts(), sandbox.place());
     let (os, arch) = (&facts.os, &facts.arch);
     Ok(Some(format!(
-        "You work on {place} ({os}, {arch}). The current directory is {cwd}, as seen from the workspace."
+        "You work on {place} ({os}, {arch}). The current directory is {cwd}{of}."
     )))
 }

@@ -76,7 +76,8 @@ async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>)
     Ok(memory::recall::note(&said, &near, &items.iter().collect::<Vec<_>>(), now_ms, utc_day))
 }
 
-/// The items that apply to the chat now; with those that have ended, also those that did. Others are left out before anything is ranked.
+/// The items that apply to the chat now and, if `with_ended`, also those that applied to it until they ended. Others are left out before
+/// anything is ranked.
 async fn items(
     store: &Store,
     context: &PromptContext<'_>,

@@ -1,5 +1,5 @@
-//! Permission rules: those of the administrator's file, of the user, of a chat, of a workspace and of the server itself, and their
-//! word on calls.
+//! Permission rules: those of the administrator's file, of the user, of a chat, of a workspace and of the server itself, and what
+//! they decide about calls.
 //!
 //! ```text
 //!   permissions.json ─┐

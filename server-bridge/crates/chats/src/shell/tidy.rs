@@ -15,7 +15,7 @@ pub(crate) const OUTPUT_SUFFIX: &str = ".log";
 /// The ignore rule for version control: everything, including this file.
 const IGNORE_ALL: &[u8] = b"*\n";
 
-/// Makes version control ignore the folder. A file that exists already belongs to its user and stays as it is.
+/// Makes version control ignore the folder. A file that already exists belongs to its user and stays as it is.
 pub(crate) async fn hide(sandbox: &Sandbox) {
     let hidden = async {
         match sandbox.stat(OUTPUT_IGNORE_PATH.as_bytes()).await {

@@ -125,7 +125,7 @@ impl Stored {
                 path.rsplit('/').next().unwrap_or_default()
             ),
             Err(error) => format!(
-                "(Its worktree {path} is kept, since it could not be looked at: {error}. Worktree lists it later.)"
+                "(Its worktree {path} is kept, since it could not be checked: {error}. The Worktree tool will list it.)"
             ),
         }
     }

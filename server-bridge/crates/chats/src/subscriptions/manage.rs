@@ -19,7 +19,7 @@ pub struct Owned {
     pub key_end: Option<String>,
 }
 
-/// A change of a key.
+/// A change to a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeyGiven {
     /// Nothing.

@@ -143,7 +143,7 @@ async fn settings_are_changed_only_where_the_user_says_so_and_never_to_allow_mor
         }
         assert_eq!(talk.approve(&card, Answer::AllowForGood).await, None);
     }
-    // By then it may change nothing.
+    // In the chat's new mode, `plan`, the last two calls are denied.
     assert_eq!(talk.ended(work).await["agent"]["status"], "done");
     let results = results(&model);
     assert!(results[1].contains("nothing would run there now"), "{results:?}");

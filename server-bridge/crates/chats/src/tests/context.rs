@@ -42,7 +42,7 @@ async fn a_user_compresses_and_sees_what_fills_the_window_and_a_failing_provider
     let talk = bench.talk(Mode::Full).await;
     assert!(talk.told("/context").await.contains("Nothing has been sent"));
     talk.post("/compress").await;
-    talk.notice("nothing was said yet").await;
+    talk.notice("nothing has been said yet").await;
     greeted(&talk).await;
     talk.post("/compress").await;
     talk.notice("refused the key").await;

@@ -156,7 +156,7 @@ async fn what_a_sub_agent_asks_is_asked_in_the_users_chat() {
     assert_eq!(statuses, ["done", "denied", "done"]);
 }
 
-/// Calls the sub-agent `x` as instructed, which remembers and repeats a number.
+/// Calls the sub-agent `x` as instructed; the sub-agent remembers a number and repeats it.
 fn names_one(asked: &Asked) -> Reply {
     let (said, results) = (asked.last_of_user(), asked.results());
     if is_child(asked) {

@@ -161,7 +161,7 @@ async fn compress(service: &Arc<House>, user: &User, chat: &ChatId, cancelled: &
             // There is no answer to show.
             of(service, user, chat, (last, MessageId(0)), cancelled, &ports, &ancestry).compress_alone().await
         }
-        Ok(None) => Some("The conversation was not compressed: nothing was said yet.".to_owned()),
+        Ok(None) => Some("The conversation was not compressed: nothing has been said yet.".to_owned()),
         Err(error) => {
             tracing::error!(%error, "a conversation was not compressed: the store failed, or the chat is gone");
             return;

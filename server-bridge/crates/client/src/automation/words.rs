@@ -99,7 +99,7 @@ pub(super) fn saved(server: &str, saved: &AutomationSaved) -> String {
         lines.push(format!("secret:  {secret}"));
     }
     if saved.delivery_path.is_some() || saved.secret.is_some() {
-        lines.push("Enter them at the sender of the events; they are not shown again.".to_owned());
+        lines.push("Enter them in the service that sends the events; they are not shown again.".to_owned());
     }
     lines.join("\n")
 }

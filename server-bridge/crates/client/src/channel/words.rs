@@ -49,12 +49,12 @@ pub(super) fn status(channel: &ChannelView) -> String {
     let time = |at: Option<i64>| at.map_or_else(|| "never".to_owned(), ago);
     let mut lines = vec![
         format!("{} ({}) of {}", channel.name, channel.kind, channel.owner),
-        format!("state:        {}, since {}", channel.state, time(channel.since)),
+        format!("state:        {} (changed: {})", channel.state, time(channel.since)),
         format!("connected as: {}", one_line(&channel.connected_as)),
         format!("last traffic: {}", time(channel.last_traffic)),
         format!("to be sent:   {}", channel.waiting),
         format!("not sent:     {}", channel.failed),
-        format!("unsure:       {}", channel.unsure),
+        format!("maybe twice:  {}", channel.unsure),
     ];
     if !channel.last_error.is_empty() {
         lines.push(format!("last error:   {}", one_line(&channel.last_error)));

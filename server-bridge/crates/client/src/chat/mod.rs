@@ -58,7 +58,7 @@ pub struct TalkOptions {
     #[arg(long, value_name = "ID", num_args = 0..=1, conflicts_with = "new", add = names::chats())]
     resume: Option<Option<String>>,
     /// What the model may do without asking in this chat, from now on: plan, ask, auto-edit or full [default: as it
-    /// was; `ask` in a new chat]
+    /// was; in a new chat, your own mode for new chats]
     #[arg(long, value_name = "MODE", value_parser = approval)]
     approval: Option<Approval>,
     /// Chat line by line instead of on the full screen; the default without a terminal
@@ -135,7 +135,7 @@ fn which(talk: &mut TalkOptions, message: &mut Option<String>) -> Result<Which, 
     })
 }
 
-/// One line after the other, until there is no more.
+/// One line after another, until there are no more.
 async fn line_by_line(
     conversation: &mut Conversation,
     ctrl_c: &mut Signal,
@@ -143,7 +143,7 @@ async fn line_by_line(
 ) -> Result<ExitCode, Failure> {
     let prompt = !as_json && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if prompt {
-        println!("!COMMAND runs a command, /help lists the rest, Ctrl-D ends.");
+        println!("!COMMAND runs a command, /help lists the rest, Ctrl-D quits.");
     }
     let mut answers = if prompt { Answers::Person(read_lines()?) } else { Answers::Nobody };
     let mut others = if prompt { None } else { Some(read_lines()?) };

@@ -178,7 +178,7 @@ impl Printer {
             Some(_) => {
                 format!("the model asks something that nobody here can answer: {}", visible(&asking.detail))
             }
-            None => "the model wants to do something that nobody here can allow; --approval full allows it"
+            None => "nobody here can allow what the model wants to do; --approval full allows most actions"
                 .to_owned(),
         };
         if self.as_json {

@@ -45,7 +45,7 @@ pub(crate) struct CpOptions {
     /// The file to copy; NAME:PATH or :PATH is on a runner, ./a:b is a local file with a colon
     #[arg(value_name = "SRC")]
     source: OsString,
-    /// Where to copy it; into a directory, it keeps its name
+    /// The destination; a file that is copied into a directory keeps its name
     #[arg(value_name = "DST")]
     target: OsString,
 }

@@ -137,8 +137,7 @@ fn unpack_failure(to: &Path, error: &pathguard::tree::TreeError) -> Failure {
 
 fn with_report(failure: Failure, report: &TreeReport) -> Failure {
     let TreeReport { files, directories, symlinks, .. } = report;
-    let written =
-        format!("{files} files, {directories} directories and {symlinks} links had been written by then");
+    let written = format!("files written by then: {files}, directories: {directories}, links: {symlinks}");
     Failure { message: format!("{}; {written}", failure.message), ..failure }
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct ExecOptions {
     /// Run it in this directory of the workspace
     #[arg(long, value_name = "DIR")]
     cwd: Option<String>,
-    /// Set a variable of its environment; may be given many times
+    /// Set an environment variable of the command; may be given many times
     #[arg(long, value_name = "K=V")]
     env: Vec<Variable>,
     /// Send it this program's standard input

@@ -52,7 +52,7 @@ pub(crate) enum Chain {
         /// Its name
         name: String,
     },
-    /// Print the text of a template to begin with, or list the templates
+    /// Print a template that a chain can be made from, or list the templates
     Template {
         /// The template's name
         name: Option<String>,
@@ -95,7 +95,7 @@ pub(crate) enum Chain {
         /// The run's number
         run: i64,
     },
-    /// Answer a gate: approve, edit, redo, more or stop
+    /// Answer a gate: approve, edit, redo, more (allow the same budget again) or stop
     Answer {
         /// The group's number
         group: i64,

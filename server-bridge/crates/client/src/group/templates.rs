@@ -29,7 +29,7 @@ budget: 200000 tokens
     },
     Template {
         name: "change",
-        what: "a change of a program that is planned, made, reviewed and mended",
+        what: "a change to a program that is planned, made, reviewed and corrected",
         text: "\
 1. @planner: Read the code that the request is about, and write a plan: which files change, and how it is tested. Change nothing. [gate]
 2. @coder: Make the change as planned, and run the tests. [limit 1h]
@@ -40,7 +40,7 @@ budget: 2000000 tokens
     },
     Template {
         name: "research",
-        what: "a question that is looked up, doubted, and answered with sources",
+        what: "a question that is researched, checked, and answered with sources",
         text: "\
 1. @researcher: Find out what is known about the request, with the source of each statement.
 2. @critic: Name what is doubtful, missing or without a source.

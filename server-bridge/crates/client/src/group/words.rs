@@ -63,9 +63,9 @@ pub(super) fn posted(posted: &GroupPosted) -> String {
     let mut lines: Vec<String> = Vec::new();
     if !posted.entry.asks.is_empty() {
         let asks: Vec<_> = posted.entry.asks.iter().map(|handle| format!("@{handle}")).collect();
-        lines.push(format!("posted as {}; asked: {}", posted.entry.id, asks.join(", ")));
+        lines.push(format!("posted as message {}; asked: {}", posted.entry.id, asks.join(", ")));
     } else {
-        lines.push(format!("posted as {}", posted.entry.id));
+        lines.push(format!("posted as message {}", posted.entry.id));
     }
     lines.extend(posted.notes.iter().map(|note| one_line(note)));
     lines.join("\n")
@@ -92,7 +92,7 @@ pub(super) fn entries(entries: &GroupEntries) -> String {
 /// Calls.
 pub(super) fn calls(calls: &[GroupCall]) -> String {
     if calls.is_empty() {
-        return "no agent was asked yet".to_owned();
+        return "no agent has been asked yet".to_owned();
     }
     let mut rows = vec![row(["CALL", "AGENT", "PLACE", "ASKED BY", "STATE", "MADE", "REASON"])];
     rows.extend(calls.iter().map(|call| {
@@ -127,7 +127,7 @@ pub(super) fn chains(chains: &[ChainView]) -> String {
 /// Runs of chains.
 pub(super) fn runs(runs: &[ChainRunView]) -> String {
     if runs.is_empty() {
-        return "no chain was run yet".to_owned();
+        return "no chain has been run yet".to_owned();
     }
     let mut rows = vec![row(["RUN", "CHAIN", "BEGUN BY", "STATE", "BEGUN", "REQUEST"])];
     rows.extend(runs.iter().map(|run| {

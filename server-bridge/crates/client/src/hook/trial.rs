@@ -32,9 +32,9 @@ pub(super) fn words(view: &HookTrialView) -> String {
 
 fn decision(view: &HookTrialView) -> String {
     let words = match &view.decision {
-        HookDecision::Allow => "allow: it would go on without a question",
+        HookDecision::Allow => "allow: the action would go on without a question",
         HookDecision::Ask => "ask: you would be asked",
-        HookDecision::Deny if view.may_block => "deny: it would not go on",
+        HookDecision::Deny if view.may_block => "deny: the action would be blocked",
         HookDecision::Deny => "deny: nothing is stopped at this event; the reason would be shown",
         HookDecision::Stop => "stop: the turn would end",
         HookDecision::None => "none: everything would go on as without hooks",
@@ -76,7 +76,7 @@ mod tests {
             "runs": [{"hook": "PreToolUse-0123", "origin": "your hooks", "kind": "command", "action": "./check", "outcome": "deny: no",
             "errors": "no\n\u001b[2J", "exit_code": 2, "in_background": false, "took_ms": 12}], "left_out": ["X: it waits"]}"#;
         let words = words(&serde_json::from_str(view).unwrap());
-        let expected = "event:    PreToolUse\ndecision: deny: it would not go on\nreason:   your hooks (user): no\n\n\
+        let expected = "event:    PreToolUse\ndecision: deny: the action would be blocked\nreason:   your hooks (user): no\n\n\
                         PreToolUse-0123 (command, exit code 2, 12 ms)\n  ./check\n  deny: no\n  errors:\n  | no\n  | \\u{1b}[2J\n\
                         not run: X: it waits";
         assert_eq!(words, expected);

@@ -118,7 +118,7 @@ fn advice(tool: &HttpToolView) -> Option<String> {
     let name = argument(&tool.name);
     match &tool.state {
         HttpToolState::Waiting => {
-            Some(format!("{name} waits; approve it to use it: `sandbridge http-tool approve {name}`"))
+            Some(format!("{name} is waiting for approval: `sandbridge http-tool approve {name}`"))
         }
         HttpToolState::Ready => {
             let missing = tool.secrets.iter().find(|secret| !secret.is_set)?;

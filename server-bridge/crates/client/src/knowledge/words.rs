@@ -72,7 +72,7 @@ pub(super) fn added(documents: &[DocumentView]) -> String {
         let name = one_line(&document.name);
         match document.state.as_str() {
             "waiting" => format!("{name}: waiting to be indexed"),
-            "ready" => format!("{name}: indexed, {} pages{}", document.pages, after(&document.note)),
+            "ready" => format!("{name}: indexed, pages: {}{}", document.pages, after(&document.note)),
             _ => format!("{name}: {}", one_line(&document.note)),
         }
     };
@@ -87,9 +87,9 @@ pub(super) fn found(found: &Found) -> String {
     }
     for passage in &found.passages {
         let why = match (passage.words_rank, passage.meaning_rank) {
-            (Some(words), Some(meaning)) => format!("by words: place {words}; by meaning: place {meaning}"),
-            (Some(words), None) => format!("by words: place {words}"),
-            (None, Some(meaning)) => format!("by meaning: place {meaning}"),
+            (Some(words), Some(meaning)) => format!("by words: rank {words}; by meaning: rank {meaning}"),
+            (Some(words), None) => format!("by words: rank {words}"),
+            (None, Some(meaning)) => format!("by meaning: rank {meaning}"),
             (None, None) => String::new(),
         };
         let matched = match passage.matched.is_empty() {
@@ -119,7 +119,7 @@ pub(super) fn status(status: &KnowledgeStatus) -> String {
         (0, _) => "nothing is waiting to be indexed".to_owned(),
         (waiting, 0) => format!("waiting to be indexed: {waiting}"),
         (waiting, ahead) => {
-            format!("waiting to be indexed: {waiting}; {ahead} of other users come first")
+            format!("waiting to be indexed: {waiting}; other users' items that come first: {ahead}")
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::names;
 pub(crate) struct AddOptions {
     /// What you call it
     pub(super) name: String,
-    /// Set a variable of its environment; may be given many times. ${NAME} stands for a variable of the machine where it runs
+    /// Set an environment variable of the program; may be given many times. ${NAME} stands for the value of NAME in commands on the same machine
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     env: Vec<String>,
     /// The address of a server that is reached over HTTP
@@ -22,7 +22,7 @@ pub(crate) struct AddOptions {
     /// Connect from the network of your runner NAME instead of the server's; __docker__ for your container
     #[arg(long, value_name = "RUNNER", requires = "url", conflicts_with = "command", add = names::places())]
     via: Option<String>,
-    /// Get tokens with the client credentials of this id instead of a login; the secret is asked for, or read from standard input
+    /// Get tokens with client credentials, using this client ID, instead of a login; the secret is asked for, or read from standard input
     #[arg(long, value_name = "ID", requires = "url", conflicts_with = "command")]
     client_id: Option<String>,
     /// Request this scope with the client credentials; may be given several times [default: the scopes that the server names]

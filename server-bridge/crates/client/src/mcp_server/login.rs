@@ -38,7 +38,7 @@ pub(crate) struct LoginOptions {
     /// The MCP server of NAME's workspace instead of your active runner's
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
-    /// The id of a client that is registered with its provider, if it registers none by itself
+    /// The id of a client registered with the server's login provider, if that provider does not register clients automatically
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
     /// Read that client's secret from standard input
@@ -156,7 +156,7 @@ async fn came(
                 Some((Some(answer), _)) => return (answer, None),
                 Some((None, line)) if line.trim().is_empty() => {}
                 Some((None, _)) => warn(&format!(
-                    "this is not the address to which this login leads: that one begins with {}?; copy the whole of it",
+                    "this is not the address to which this login leads; copy the whole address that begins with {}?",
                     expected.address()
                 )),
                 None => lines = None,

@@ -84,7 +84,7 @@ pub(super) fn detail(detail: &MemoryDetail) -> String {
 /// How agents remember.
 pub(super) fn settings(settings: &MemorySettingsView) -> String {
     let from_chats = if settings.from_chats { "on" } else { "off" };
-    format!("mode {}; proposals from chats that have ended: {from_chats}", settings.mode)
+    format!("mode {}; proposals from your chats: {from_chats}", settings.mode)
 }
 
 #[cfg(test)]

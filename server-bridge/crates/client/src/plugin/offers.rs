@@ -39,7 +39,7 @@ pub(crate) enum MarketplaceCommand {
 pub(crate) enum ShelfCommand {
     /// List the plugins that users of this server share
     List,
-    /// Take a plugin off the shelf; its owner and administrators may. Copies that others installed stay
+    /// Stop the sharing of a plugin, as its owner or an administrator; copies that others installed stay
     Remove {
         /// Its owner and its name
         #[arg(value_name = "OWNER/NAME", value_parser = owner_and_name)]
@@ -105,7 +105,7 @@ pub(super) async fn shelf(client: &mut Client, command: ShelfCommand) -> Result<
         }
         ShelfCommand::Remove { plugin: (owner, name) } => {
             client.take_off_shelf(&owner, &name).await?;
-            let words = format!("{owner}/{name} is off the shelf; copies that others installed stay");
+            let words = format!("{owner}/{name} is no longer shared; copies that others installed stay");
             both(&Named { name: &name }, words)
         }
     })

@@ -99,7 +99,7 @@ fn contents(plugin: &PluginView) -> String {
         (plugin.servers.len(), "servers"),
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
-    counts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+    counts.map(|(count, what)| format!("{what}: {count}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -140,6 +140,6 @@ mod tests {
         }
         assert!(!text.contains("\ninstalled"), "{text}");
         let list = list(&PluginList { plugins: vec![plugin] });
-        assert!(list.contains("1 skills, 1 hooks, 1 servers") && list.contains("not used"), "{list}");
+        assert!(list.contains("skills: 1, hooks: 1, servers: 1") && list.contains("not used"), "{list}");
     }
 }

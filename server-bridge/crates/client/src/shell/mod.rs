@@ -41,8 +41,8 @@ use terminal::RawTerminal;
 #[derive(Parser)]
 #[command(override_usage = "sandbridge shell [OPTIONS] [-- CMD [ARGS]...]")]
 #[command(
-    after_help = "At the beginning of a line: ~d leaves it running, ~. hangs up, ~? lists the escapes, ~~ sends a tilde. \
-        Closing this terminal leaves it running too."
+    after_help = "At the beginning of a line: ~d detaches and leaves the command running, ~. hangs up, ~? lists the escapes, \
+        ~~ sends a tilde. Closing the local terminal leaves the command running too."
 )]
 pub(crate) struct ShellOptions {
     /// Open it on NAME instead of your active runner

@@ -28,7 +28,7 @@ pub(super) enum Event {
     Tick,
     /// The server can be reached and sends events from now on.
     Connected {
-        /// True if no runner that was connected at the last look is missing.
+        /// True if no event since the earlier connection is missing.
         is_whole: bool,
     },
     /// It cannot be reached, or not any more.

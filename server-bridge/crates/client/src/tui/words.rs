@@ -94,6 +94,7 @@ const CHINESE: &[Row] = &[
     // What is asked.
     ("? The model asks", "? 模型提问"),
     ("? {} wants to run on ", "? {0} 请求运行，位置："),
+    ("? {} wants to run", "? {0} 请求运行"),
     ("  (1 of {})", "  （1/{0}）"),
     ("│ lines {} to {} of {}: Up and Down", "│ 第 {0} 至 {1} 行，共 {2} 行：按 ↑/↓ 滚动"),
     (
@@ -104,7 +105,7 @@ const CHINESE: &[Row] = &[
     ("Tab: answer it", "Tab：回答"),
     ("in your own words:", "自行输入："),
     (
-        "Enter answers; Enter on the empty last line gives no answer",
+        "Enter answers; Enter on the empty last line declines to answer",
         "Enter 回答；在空白的最后一行按 Enter 则不回答",
     ),
     ("this can only be allowed once: press a to allow it", "此操作不能始终允许：按 a 允许这一次"),
@@ -133,7 +134,7 @@ const CHINESE: &[Row] = &[
         "{0*}；请在另一个终端用 `sandbridge login` 重新登录，此处会自动继续",
     ),
     (
-        "The sandbridge here that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {}",
+        "The `sandbridge here` that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {}",
         "此会话所加入的 sandbridge here 已结束。按 Ctrl+D 退出；重新启动：sandbridge here {0}",
     ),
     ("cannot reach the server at {}: {}; {}", "无法连接服务器 {0}：{1*}；{2}"),
@@ -142,11 +143,11 @@ const CHINESE: &[Row] = &[
         "它在运行吗？--server（或 SANDBRIDGE_SERVER）是否正确？",
     ),
     (
-        "it does not speak HTTP there; is it https:// instead of http://?",
+        "the server does not speak HTTP there; should the URL begin with https:// instead of http://?",
         "该地址不使用 HTTP；是否应将 http:// 改为 https://？",
     ),
     (
-        "it does not speak TLS there; is it http:// instead of https://?",
+        "the server does not speak TLS there; should the URL begin with http:// instead of https://?",
         "该地址不使用 TLS；是否应将 https:// 改为 http://？",
     ),
     (
@@ -158,11 +159,11 @@ const CHINESE: &[Row] = &[
         "证书属于另一个主机；请在 --server 中使用证书中的名称",
     ),
     (
-        "its certificate is not trusted here; is the file in --ca-cert (or SANDBRIDGE_CA_CERT) that of its authority?",
+        "its certificate is not trusted here; does the file in --ca-cert (or SANDBRIDGE_CA_CERT) hold the certificate of its authority?",
         "证书不受信任；--ca-cert（或 SANDBRIDGE_CA_CERT）中的文件是其证书颁发机构的吗？",
     ),
     (
-        "its certificate is not trusted here; name its authority's with --ca-cert FILE (or SANDBRIDGE_CA_CERT)",
+        "its certificate is not trusted here; give the certificate of its authority with --ca-cert FILE (or SANDBRIDGE_CA_CERT)",
         "证书不受信任；请用 --ca-cert FILE（或 SANDBRIDGE_CA_CERT）指定其证书颁发机构的证书",
     ),
     (
@@ -208,7 +209,7 @@ const CHINESE: &[Row] = &[
     ("Choose model", "选择模型"),
     ("the model that answers in this chat", "此会话使用的模型"),
     ("Undo", "撤回"),
-    ("take back the last message and the files it changed", "撤回上一条消息，并恢复它更改的文件"),
+    ("take back the last message, and restore the files it changed", "撤回上一条消息，并恢复它更改的文件"),
     ("Undo by force", "强制撤回"),
     ("even where the files have changed since", "即使文件之后又有更改"),
     ("Cancel what is running", "取消运行中的命令和回答"),
@@ -234,8 +235,8 @@ const CHINESE: &[Row] = &[
     ("asks before it changes a file or runs a command", "更改文件或运行命令前询问"),
     ("asks before it runs a command", "运行命令前询问"),
     (
-        "asks only before it changes settings or uses the privileged user",
-        "仅在更改设置或以特权用户身份运行命令前询问",
+        "asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask",
+        "仅在更改设置、以特权用户身份运行命令，或有规则要求询问时询问",
     ),
     ("Default", "默认"),
     ("the model for chats that have none of their own", "所有会话的默认模型"),
@@ -245,12 +246,12 @@ const CHINESE: &[Row] = &[
     ("y: yes   n, Esc: no", "y：是   n、Esc：否"),
     ("Quit?", "退出？"),
     (
-        "Quit? Running commands go on, unless this ends `sandbridge here`.",
+        "Quit? Running commands go on, unless quitting ends `sandbridge here`.",
         "退出？正在运行的命令会继续运行，除非 `sandbridge here` 会随退出而结束。",
     ),
     ("Quit? Your unsent text will be lost.", "退出？尚未发送的内容将丢失。"),
     (
-        "Quit? Running commands go on, unless this ends `sandbridge here`. Your unsent text will be lost.",
+        "Quit? Running commands go on, unless quitting ends `sandbridge here`. Your unsent text will be lost.",
         "退出？正在运行的命令会继续运行，除非 `sandbridge here` 会随退出而结束。尚未发送的内容将丢失。",
     ),
     (

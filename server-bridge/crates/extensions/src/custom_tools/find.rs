@@ -72,7 +72,9 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
     for file in files {
         let name = file.split('.').next().unwrap_or_default().to_owned();
         if !is_tool_name(&name) {
-            let why = format!("a tool's name has letters, digits, - and _, at most {CUSTOM_TOOL_NAME_CHARS}");
+            let why = format!(
+                "a tool's name can have only letters, digits, - and _, at most {CUSTOM_TOOL_NAME_CHARS} characters"
+            );
             found.problems.push(format!("{DIRECTORY}/{file}: it is not a tool: {why}"));
         } else if !known.insert(name.clone()) {
             found.problems.push(format!("{DIRECTORY}/{file}: another file is already the tool {name}"));

@@ -33,7 +33,7 @@ pub(super) enum Unsent<E: std::error::Error + 'static> {
     #[error(transparent)]
     Transport(E),
     /// The server reads nothing.
-    #[error("it reads nothing of what it is sent")]
+    #[error("it does not read what is sent to it")]
     Late,
 }
 

@@ -221,7 +221,7 @@ impl McpServers {
         if !self.0.store.remove_oauth_grant(user.id, name).await? {
             return Err(Error::refused(
                 "not_found",
-                format!("you are not logged in to an MCP server {name:?}"),
+                format!("you are not logged in to the MCP server {name:?}"),
             ));
         }
         self.0.pool.forget(|key| key.user == user.id && key.server == name);

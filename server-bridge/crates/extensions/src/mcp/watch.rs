@@ -24,7 +24,7 @@ impl Watched {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a change of a resource, if it is watched.
+    /// Notes a change to a resource, if it is watched.
     pub(super) fn changed(&self, uri: &str) {
         if let Some(has_changed) = self.all().get_mut(uri) {
             *has_changed = true;

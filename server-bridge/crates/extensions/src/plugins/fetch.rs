@@ -153,7 +153,7 @@ impl Place {
     }
 }
 
-/// A directory of a repository of GitHub.
+/// A directory of a GitHub repository.
 fn github(repository: &str, revision: &str, directory: &str) -> Option<Place> {
     if !is_repository(repository) || !is_revision(revision) {
         return None;

@@ -152,7 +152,7 @@ impl Plugins {
                 let tree = tree.build().map_err(|error| refused(error.to_string()))?;
                 (Fetched { tree, name: name.clone(), said: Vec::new() }, format!("the directory {name}"))
             }
-            _ => return Err(refused("give a source, an archive or its files".to_owned())),
+            _ => return Err(refused("give a source, an archive or the plugin's files".to_owned())),
         };
         let plugin = Installed::read(&fetched.tree, &fetched.name).map_err(refused)?;
         let said = fetched.said.iter().map(|field| format!("what the marketplace adds is not used: {field}"));

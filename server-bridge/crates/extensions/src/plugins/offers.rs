@@ -32,7 +32,7 @@ impl Known {
         format!("{}@{}", entry.manifest.name, self.row.name)
     }
 
-    /// True if it offers another copy than the one that is installed from it: by hash, or by version where the hash is not known.
+    /// True if the offered copy differs from the installed one: by hash, or by version where the offered hash is not known.
     fn differs(&self, entry: &Entry, installed: &PluginRow) -> bool {
         let version = &entry.manifest.version;
         match self.hashes.get(&entry.manifest.name) {
@@ -153,7 +153,7 @@ impl Plugins {
         self.view_of(user, name).await
     }
 
-    /// Takes a plugin off the shelf: its owner may, and an administrator. Audited.
+    /// Ends the sharing of a plugin, for its owner or an administrator. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if it is not there, or the user may not; [`Error::Store`].
@@ -161,7 +161,7 @@ impl Plugins {
         if !user.admin && user.name != owner {
             return Err(Error::refused(
                 "denied",
-                "only its owner and administrators take a plugin off the shelf",
+                "only its owner and administrators can stop the sharing of a plugin",
             ));
         }
         let shared = self.0.store.shared_plugins().await?;

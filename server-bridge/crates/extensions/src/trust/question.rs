@@ -90,7 +90,7 @@ fn item_lines(item: &TrustItem) -> Vec<String> {
     }
     if !item.unseen.is_empty() {
         let unseen: Vec<String> = item.unseen.iter().map(|one| visible::line(one)).collect();
-        lines.push(format!("  runs files this approval cannot see: {}", unseen.join(", ")));
+        lines.push(format!("  runs files that the approval does not cover: {}", unseen.join(", ")));
     }
     if let Some(change) = &item.change {
         lines.push("  changed since you approved it".to_owned());

@@ -32,7 +32,7 @@ pub(crate) enum Checked {
     Never(String),
 }
 
-/// How far a hand-over is that has not ended.
+/// The state of a hand-over that has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
     /// It is at work, or its end is on record.
@@ -115,7 +115,7 @@ impl Carrier {
         }
     }
 
-    /// How far the hand-over to a call's agent is; `None` if nothing is at work.
+    /// The state of the hand-over to a call's agent; `None` if none is in progress.
     pub(crate) fn passed(&self, call: i64) -> Option<Passed> {
         match &self.jobs().get(&call)?.job {
             Job::Passed(passed) => Some(passed.clone()),
@@ -169,7 +169,7 @@ impl Carrier {
         };
         let (this, call) = (self.clone(), job.call);
         self.spawn(call, Job::Passed(Passed::Running), work, async move {
-            // If it does not work, the next hand-over to this machine does it.
+            // If this fails, the next hand-over to this machine tidies up.
             if let Ok((to, _)) = this.open(&job.to).await {
                 let _ = this.tidy(&to, &job.row.token).await;
             }
@@ -189,7 +189,7 @@ impl Carrier {
             pass(&self.outputs(&from, &job.outputs, &job.from, &owner), &to, names, self.limits).await?;
         let HandedOver { directory, files, size_bytes, .. } = &done;
         let note = format!(
-            "Step {} of @{} handed files to @{}: they are on {}, in {directory} (files: {files}, bytes: {size_bytes}).",
+            "Step {} (@{}) handed files to @{}: they are on {}, in {directory} (files: {files}, bytes: {size_bytes}).",
             job.row.from_step + 1,
             job.from.handle,
             job.to.handle,

@@ -75,7 +75,7 @@ impl Receiver for Listing {
         }
         self.size_bytes = self.size_bytes.saturating_add(entry.size_bytes);
         if self.lines.len() >= self.limits.entries || self.size_bytes > self.limits.bytes {
-            return Err(Error::TooLarge("more than may be handed over"));
+            return Err(Error::TooLarge("it has more files or bytes than a hand-over may have"));
         }
         match entry.kind {
             Kind::Directory => self.add('d', entry.mode, "-", entry.path),

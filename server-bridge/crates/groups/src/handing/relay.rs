@@ -32,19 +32,19 @@ impl Limits {
     pub(crate) fn exceeded(self) -> Fault {
         let mebibytes = self.bytes / (1024 * 1024);
         Fault::Never(format!(
-            "there may be at most {} files, directories and links, with {mebibytes} MiB; name fewer outputs, or pack them",
+            "there may be at most {} files, directories and links, of {mebibytes} MiB together; name fewer outputs, or pack them",
             self.entries
         ))
     }
 }
 
-/// A tree as it passes.
+/// A tree that is being passed on.
 #[derive(Debug)]
 pub(crate) struct Relay {
     listing: Listing,
-    /// The part of the archive that was not sent yet.
+    /// The part of the archive that has not been sent yet.
     out: Vec<u8>,
-    /// The size of the file that passes, in bytes.
+    /// The size of the file that is being passed on, in bytes.
     file_bytes: u64,
 }
 

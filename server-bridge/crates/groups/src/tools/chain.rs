@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// What its steps work on.
     #[serde(default)]
     request: String,
-    /// True if you do not wait for its end: what its steps give is in the group's log.
+    /// True if you do not wait for its end: the output of its steps is in the group's log.
     #[serde(default)]
     background: bool,
 }
@@ -34,7 +34,7 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "Chain";
     const DESCRIPTION: &'static str = "Runs one of your group's chains, which are steps that agents do one after the other, and gives you \
-what each step gave; without a name it lists the chains. A gate of the chain asks a person: the run then waits for them.";
+the output of each step; without a name it lists the chains. A gate of the chain asks a person: the run then waits for them.";
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)
         .for_sub_agents(ForSubAgents::Never)

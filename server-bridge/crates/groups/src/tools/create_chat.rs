@@ -15,11 +15,11 @@ use crate::house::Inner;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// The handles of the agents that discuss, 2 to 8. You cannot take part yourself.
+    /// The handles of the agents that take part, 2 to 8. You cannot be one of them.
     agents: Vec<String>,
     /// What they discuss, with everything that they have to know.
     topic: String,
-    /// How often each of them speaks, 1 to 5; 2 if you name nothing.
+    /// How many times each of them speaks, 1 to 5; 2 if not given.
     #[serde(default)]
     rounds: Option<u32>,
     /// The most tokens that the discussion may use before a person is asked.

@@ -17,7 +17,7 @@ use crate::talk::Words;
 pub(crate) struct Arguments {
     /// The handle of the agent that goes on, such as coder.
     to: String,
-    /// The task: what is asked, what was done so far, and what is still to be done.
+    /// The task: what is asked, what has been done so far, and what is still to be done.
     task: String,
 }
 
@@ -25,7 +25,7 @@ impl TypedTool for Arguments {
     type Services = Arc<Inner>;
 
     const NAME: &'static str = "HandOff";
-    const DESCRIPTION: &'static str = "Hands what you were asked over to another agent of your group, and ends your part: the other agent's \
+    const DESCRIPTION: &'static str = "Hands over to another agent of your group what you were asked, and ends your part: the other agent's \
 answer goes to the group in place of yours. Use it if the other agent is the right one for the task; use SendMessage if you need something \
 from it to answer yourself.";
     const RULES: Rules =

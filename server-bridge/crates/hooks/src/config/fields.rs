@@ -19,7 +19,7 @@ impl Fields<'_> {
         match self.value(name) {
             None => Ok(None),
             Some(Value::String(text)) => text_of(name, text).map(Some),
-            Some(_) => Err(format!("{name} must be text")),
+            Some(_) => Err(format!("{name} must be a string")),
         }
     }
 

@@ -64,7 +64,7 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// It is too large.
-    #[error("the document has {0} bytes; at most {DOCUMENT_BYTES} are read")]
+    #[error("the document has {0} bytes, and at most {DOCUMENT_BYTES} are allowed")]
     TooLarge(usize),
     /// It is not JSON.
     #[error("the document is not valid JSON: {0}")]
@@ -246,7 +246,7 @@ impl Reader {
             None | Some(Value::Null) => Ok(Matcher::all()),
             Some(Value::String(pattern)) => Matcher::parse(pattern, self.format.dialect())
                 .map_err(|why| format!("the matcher {} {why}", quoted(pattern))),
-            Some(_) => Err("the matcher must be text".to_owned()),
+            Some(_) => Err("the matcher must be a string".to_owned()),
         };
         let matcher = match matcher {
             Ok(matcher) => matcher,

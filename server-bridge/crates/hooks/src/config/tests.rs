@@ -134,7 +134,7 @@ fn wrong_fields_refuse_their_handler_alone() {
         (json!({}), "type is missing"),
         (json!({"type": "command"}), "command is missing"),
         (json!({"type": "command", "command": " "}), "command is empty"),
-        (json!({"type": "command", "command": 7}), "command must be text"),
+        (json!({"type": "command", "command": 7}), "command must be a string"),
         (json!({"type": "command", "command": "x", "args": "y"}), "args must be a list of strings"),
         (json!({"type": "command", "command": "x", "timeout": "30"}), "timeout must be a number of seconds"),
         (json!({"type": "command", "command": "x", "timeout": -1}), "timeout must be a number of seconds"),

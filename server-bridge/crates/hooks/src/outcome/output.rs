@@ -121,7 +121,7 @@ impl Reader {
         let word = match value {
             None | Some(Value::Null) => return,
             Some(Value::String(word)) => word,
-            Some(_) => return self.fail(format!("{field} must be text")),
+            Some(_) => return self.fail(format!("{field} must be a string")),
         };
         match word.as_str() {
             "allow" | "approve" => self.decide(Decision::Allow),
@@ -155,7 +155,7 @@ impl Reader {
             Some(Value::String(text)) if text.trim().is_empty() => None,
             Some(Value::String(text)) => Some(bounded(text, bytes)),
             Some(_) => {
-                self.said.notes.push(format!("{name} is not text and is not used"));
+                self.said.notes.push(format!("{name} is not a string and is ignored"));
                 None
             }
         }

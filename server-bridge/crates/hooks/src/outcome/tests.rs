@@ -156,7 +156,7 @@ fn what_is_not_known_is_a_failure_and_never_allows() {
     }
     let found = said(&json!({"decision": "deny", "continue": 0, "systemMessage": 7}));
     assert_eq!(found.decision, Some(Decision::Deny), "what is denied counts beside a mistake");
-    assert_eq!(found.notes, ["systemMessage is not text and is not used"]);
+    assert_eq!(found.notes, ["systemMessage is not a string and is ignored"]);
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn simple_schema<'a>(parameter: &'a Value, name: &str, place: &str, refs: &mut R
         "path" | "header" => "simple",
         "query" => "form",
         "cookie" => return Err(Problem::new("cookies are not supported")),
-        _ => return Err(Problem::new("its place is none of path, query and header")),
+        _ => return Err(Problem::new("its `in` is not path, query or header")),
     };
     if name.is_empty() || name.contains(['{', '}']) {
         return Err(Problem::new("its name is invalid"));

@@ -75,7 +75,7 @@ struct Fact {
     turn: usize,
 }
 
-/// The sentence of a list for this turn, with a person and a value in it.
+/// A sentence with the person, the subject and the values of a fact filled in.
 fn filled(sentence: &str, fact: &Fact, version: usize) -> String {
     let (value, before) = (fact.value(version), fact.value(version + fact.values.len() - 1));
     let filled = sentence.replace("{p}", fact.person).replace("{s}", fact.subject).replace("{v}", value);

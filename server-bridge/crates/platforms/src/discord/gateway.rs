@@ -147,8 +147,8 @@ impl Discord {
             4014 if !self.has_no_content.swap(true, Ordering::Relaxed) => {
                 End::Lost("Message Content Intent is not turned on for this bot, so in servers it can read only messages that mention it".to_owned())
             }
-            4010..=4014 => End::Refused(format!("Discord refuses the connection with {code}")),
-            code => End::Lost(format!("Discord closed the connection with {code}")),
+            4010..=4014 => End::Refused(format!("Discord refuses the connection with code {code}")),
+            code => End::Lost(format!("Discord closed the connection with code {code}")),
         }
     }
 }
@@ -232,7 +232,7 @@ impl Session<'_> {
                         let cursor = self.cursor();
                         self.take(Vec::new(), cursor).await?;
                     }
-                    return Err(End::Lost(format!("Discord closed the connection with {code}")));
+                    return Err(End::Lost(format!("Discord closed the connection with code {code}")));
                 }
                 Frame::Closed(code, _) => return Err(self.discord.closed(code)),
                 Frame::Binary(_) | Frame::Beat => {}

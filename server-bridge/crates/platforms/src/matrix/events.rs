@@ -14,10 +14,10 @@ pub(super) struct Us {
     pub(super) name: String,
 }
 
-/// A message as it is read, before it is known what it answers to.
+/// A message as it is read, before the event that it replies to is fetched.
 pub(super) struct Read {
     pub(super) event: Event,
-    /// The event that it answers to.
+    /// The id of the event that it replies to.
     pub(super) answers: Option<String>,
 }
 

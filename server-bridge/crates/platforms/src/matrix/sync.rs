@@ -295,7 +295,7 @@ impl Matrix {
         }
     }
 
-    /// Asks how many are in a room.
+    /// Asks how many people are in a room.
     pub(super) async fn count(&self, room: &str) -> Result<usize, Failure> {
         let path = format!("client/v3/rooms/{}/joined_members", segment(room));
         let members = self.ask_sized(Method::GET, &path, Body::Empty, REQUEST_TIMEOUT).await?;
@@ -305,7 +305,7 @@ impl Matrix {
         Ok(count)
     }
 
-    /// A message with the one that it answers to, as far as it can be read.
+    /// A message with the one that it replies to, as far as that one can be read.
     async fn quoted(&self, read: Read, us: &Us) -> Result<Event, Failure> {
         let Read { mut event, answers } = read;
         let (Some(id), What::Message(message)) = (answers, &mut event.what) else { return Ok(event) };

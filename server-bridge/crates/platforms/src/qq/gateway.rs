@@ -201,7 +201,7 @@ impl Connection<'_> {
 
     /// How a close code ends a run: the table of the platform's documents.
     async fn closed(&mut self, code: u16, why: &str) -> End {
-        let why = self.api.http.reason(&format!("closed with {code}: {why}"));
+        let why = self.api.http.reason(&format!("the connection was closed with code {code}: {why}"));
         match code {
             4004 => self.api.renew().await,
             // An unknown session, a wrong number, an internal error.

@@ -40,7 +40,9 @@ impl Slack {
                         }
                         return Err(Failure::Away("Slack sent no hello".to_owned()));
                     }
-                    Frame::Closed(code, _) => return Err(Failure::Away(format!("closed with {code}"))),
+                    Frame::Closed(code, _) => {
+                        return Err(Failure::Away(format!("the connection was closed with code {code}")));
+                    }
                     Frame::Binary(_) | Frame::Beat => {}
                 }
             }
@@ -93,7 +95,7 @@ impl Slack {
                     continue;
                 }
                 Ok(Frame::Closed(code, _)) => {
-                    return End::Lost(format!("Slack closed the connection with {code}"));
+                    return End::Lost(format!("Slack closed the connection with code {code}"));
                 }
                 Err(why) => return End::Lost(why),
             };

@@ -65,8 +65,8 @@ pub enum PluginError {
 impl Plugin {
     /// Reads a plugin. `name` is that of its directory or package, for plugins without a manifest.
     ///
-    /// A `plugin.json` at the root that names the schema of Agent Plugins counts before one in `.claude-plugin/`, unless
-    /// that one exists too: then the plugin is Claude Code's, which has more parts.
+    /// With a manifest in `.claude-plugin/`, the plugin is read as one of Claude Code, which has more parts. Without
+    /// that manifest, a plugin with a `plugin.json` at the root that names the schema of Agent Plugins is read as an Agent Plugin.
     ///
     /// # Errors
     ///

@@ -130,7 +130,7 @@ pub(crate) fn readings(segment: &Segment, bytes: &mut usize) -> (Vec<Reading>, b
     (all.found, all.is_cut)
 }
 
-/// The readings that were found, within a limit of their bytes.
+/// The readings that were found, within a limit on their bytes.
 struct Readings<'a> {
     found: Vec<Reading>,
     bytes: &'a mut usize,

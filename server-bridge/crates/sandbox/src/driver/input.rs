@@ -42,7 +42,7 @@ impl Input {
         Self { offset: Some(0), ..Self::default() }
     }
 
-    /// The input of something that runs already.
+    /// The input of something that is already running.
     pub(super) fn of_attached() -> Self {
         Self { is_held: true, ..Self::default() }
     }

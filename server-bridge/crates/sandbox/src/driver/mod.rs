@@ -2,7 +2,7 @@
 //! commands and mailboxes.
 //!
 //! It is polled as one future instead of a loop of `select!`: every wake-up drains all pending commands and frames, hands
-//! everything that may be sent to the socket, and flushes once. Nothing in it waits for a handle, so a reader that stalls
+//! the socket everything that may be sent, and flushes once. Nothing in it waits for a handle, so a reader that stalls
 //! only stalls its own stream. A life is one process of a runner, over any number of links:
 //!
 //! ```text
@@ -120,7 +120,7 @@ impl Driver {
         self.watch_time(cx)?;
         if let Err(error) = self.write(cx) {
             self.unplug(LinkEnd::Failed(error));
-            // For the timer, which has a new meaning now.
+            // Polls again: without a link, the timer stands for the wait for the next link.
             cx.waker().wake_by_ref();
         }
         Ok(())

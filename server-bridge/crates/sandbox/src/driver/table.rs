@@ -269,7 +269,7 @@ impl Table {
         if entry.state.push(event) {
             return Ok(());
         }
-        Err(Received::Broken(Close::new(CloseCode::Flooded, "endless messages or pieces on one stream")))
+        Err(Received::Broken(Close::new(CloseCode::Flooded, "too many messages or pieces on one stream")))
     }
 
     fn end(&mut self, id: StreamId, event: StreamEvent, now: Instant) {

@@ -25,9 +25,9 @@ pub struct ChannelAccount {
     pub document_json: String,
     /// True if it is to be connected.
     pub is_enabled: bool,
-    /// True if every user may link with it: its owner wants that, and is an administrator.
+    /// True if every user may link to it: its owner wants that, and is an administrator.
     pub is_shared: bool,
-    /// Another one after each change.
+    /// A number that each change of the account increments.
     pub revision: i64,
     /// When it was made, in Unix milliseconds.
     pub created_at_ms: i64,
@@ -46,7 +46,7 @@ pub struct ChannelDraft<'a> {
     pub secrets_json: Option<&'a str>,
     /// True to connect it.
     pub is_enabled: bool,
-    /// True if every user may link with it.
+    /// True if every user may link to it.
     pub is_shared: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn place(user: UserId, name: &str) -> String {
 }
 
 impl Store {
-    /// The accounts that a user may link with: their own, and those that administrators share; by name.
+    /// The accounts that a user may link to: their own, and those that administrators share; by name.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -76,7 +76,7 @@ impl Store {
         Ok(accounts.bind(user).fetch_all(self.database.reader()).await?)
     }
 
-    /// The account of this name that a user may link with: their own one before a shared one.
+    /// The account of this name that a user may link to: their own one before a shared one.
     ///
     /// # Errors
     /// [`Error::NotFound`], also for another user's that is not shared.

@@ -18,7 +18,7 @@ use crate::limits::{
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
-/// How far an event is.
+/// The state of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum InboxState {
@@ -48,7 +48,7 @@ pub struct NewEvent {
 pub struct TakenEvents {
     /// How many are new, and on record now.
     pub added: u64,
-    /// The lines whose events were dropped, each once, because 200 of the line wait already.
+    /// The lines whose events were dropped, each once, because 200 events of the line are already waiting.
     pub full: Vec<ChannelLane>,
 }
 
@@ -70,7 +70,7 @@ pub struct ChannelEvent {
     pub id: i64,
     /// The messenger's id of it.
     pub platform_id: String,
-    /// How far it is.
+    /// Its state.
     pub state: InboxState,
     /// The event, as JSON.
     pub event_json: String,
@@ -89,7 +89,7 @@ impl Store {
     /// those of a person who has 200 waiting in the conversation.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for ids beyond 256 bytes or an event beyond 2 MiB, and if 10,000 events wait already.
+    /// [`Error::Invalid`] for ids beyond 256 bytes or an event beyond 2 MiB, and if 10,000 events are already waiting.
     pub async fn take_events(
         &self,
         account: &ChannelAccount,
@@ -110,7 +110,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if waiting >= CHANNEL_EVENTS_WAITING && !events.is_empty() {
-            let rule = format!("is one too many: {waiting} wait already; it is taken later");
+            let rule = format!("is one too many: {waiting} are already waiting; it is taken later");
             return Err(Error::Invalid { what: "event", rule });
         }
         let mut taken = TakenEvents::default();

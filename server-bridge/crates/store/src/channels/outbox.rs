@@ -15,7 +15,7 @@ use crate::limits::{CHANNEL_ERROR_MAX_BYTES, beginning};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{MessageId, Store, UserId};
 
-/// How far a message is.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum OutState {
@@ -76,7 +76,7 @@ pub struct Outgoing {
     pub send_key: String,
     /// The message, as JSON.
     pub payload_json: String,
-    /// How far it is.
+    /// Its state.
     pub state: OutState,
     /// How often it was tried.
     pub tries: i64,

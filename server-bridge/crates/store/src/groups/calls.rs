@@ -14,7 +14,7 @@ use crate::limits::{CALLS_WAITING, ENTRY_MAX_BYTES, JOB_NOTE_MAX_BYTES, beginnin
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, TurnStatus, UserId};
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum CallState {
@@ -104,7 +104,7 @@ pub struct GroupCall {
     pub request: String,
     /// What is posted to the agent's chat, once that is decided.
     pub posted_text: Option<String>,
-    /// How far it is.
+    /// Its state.
     pub state: CallState,
     /// Why it waits or failed.
     pub reason: String,
@@ -128,7 +128,7 @@ pub struct GroupCall {
     pub posted_at_ms: Option<i64>,
     /// When it ended, in Unix milliseconds.
     pub ended_at_ms: Option<i64>,
-    /// How far the turn is that answers it.
+    /// The state of the turn that answers it.
     pub turn_status: Option<TurnStatus>,
     /// Why that turn failed.
     pub turn_error: Option<String>,
@@ -187,7 +187,7 @@ impl NewCall<'_> {
                 .fetch_one(&mut *transaction)
                 .await?;
         if open >= CALLS_WAITING && self.step.is_none() {
-            let rule = format!("is asked {open} things already; wait until it has answered some");
+            let rule = format!("already has {open} unanswered requests; wait until it has answered some");
             return Err(Error::Invalid { what: "agent", rule });
         }
         let (run, step, attempt) = self

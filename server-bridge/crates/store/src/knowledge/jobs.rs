@@ -31,7 +31,7 @@ pub struct IndexJob {
     pub name: String,
     /// The hash of the document's present version, in hex; empty if there is none.
     pub sha256: String,
-    /// True if documents that are missing from the folder are to be removed, however many they are.
+    /// True if documents that are missing from the folder are to be removed, however many there are.
     pub accepts_missing: bool,
     /// How often it was begun, including this time.
     pub attempts: i64,

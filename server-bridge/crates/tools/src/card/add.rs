@@ -34,7 +34,7 @@ pub(super) struct Interactive {
 pub(super) struct Container {
     /// The card's id.
     card: String,
-    /// How its parts stand; below each other if not given.
+    /// How its parts are arranged; one below the other if not given.
     #[serde(default)]
     layout: Layout,
     /// A heading, on one line.
@@ -48,11 +48,11 @@ pub(super) struct Container {
     controls: Vec<parts::Control>,
 }
 
-/// How the parts stand.
+/// How the parts are arranged.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Layout {
-    /// Below each other.
+    /// One below the other.
     #[default]
     Stack,
     /// Side by side.
@@ -67,7 +67,7 @@ async fn add(
 ) -> Result<Outcome, Failure> {
     let mut card = card(services, context, id).await?;
     cards::add(&mut card, block).map_err(refused)?;
-    Ok(shown("added; the card is not sent yet".to_owned(), &card))
+    Ok(shown("added; the card has not been sent yet".to_owned(), &card))
 }
 
 impl TypedTool for Content {

@@ -4,7 +4,7 @@ use api::card::{CardField, CardPart, CardTone};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// How something is to be taken.
+/// The tone of something.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tone {

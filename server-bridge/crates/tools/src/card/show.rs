@@ -16,7 +16,7 @@ const ID_BYTES: usize = 8;
 pub(super) struct Create {
     /// The title, on one line.
     title: String,
-    /// How the card is to be taken; plain if not given.
+    /// The tone of the card; plain if not given.
     #[serde(default)]
     style: parts::Tone,
 }
@@ -56,7 +56,7 @@ to it with the other card tools, then card_send. For a plain answer write text i
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         // The same call has the same card, whenever it runs.
-        let unknown = || Failure::Told("this works in a conversation on record only".to_owned());
+        let unknown = || Failure::Told("this tool works only in a recorded conversation".to_owned());
         let key = context.agent()?.call.ok_or_else(unknown)?;
         let id = format!("card-{}", store::hex(&key.0[..ID_BYTES]));
         let card = cards::begin(id.clone(), &self.title, self.style.into()).map_err(refused)?;

@@ -62,7 +62,7 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "exec";
     const DESCRIPTION: &'static str = "Runs a command on a runner, waits for its end and answers with its output (standard output and \
 error together) and exit code; a result other than exit code 0 is marked as an error. Of a long output the beginning and the end \
-are shown; task_read has the rest for 10 minutes. It is ended after timeout_s, and when the call is cancelled. Use task_start for \
+are shown; task_read has the rest for 10 minutes. The command is ended after timeout_s, and when the call is cancelled. Use task_start for \
 what takes longer, and read_file, write_file, glob and grep instead of cat, tee, find and grep.";
     const RULES: Rules = Rules::of(Access::Run).sees_cancel().for_programs();
 
@@ -116,7 +116,7 @@ fn told(finished: Finished, timeout_s: f64) -> Outcome {
         );
     }
     if outcome.still_open {
-        lines.push("(something that it started still runs and holds its output open)".to_owned());
+        lines.push("(something that it started is still running and holds its output open)".to_owned());
     }
     if shown.left_out_bytes > 0 {
         let (bytes, offset) = (shown.left_out_bytes, shown.rest_offset);

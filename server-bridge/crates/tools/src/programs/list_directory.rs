@@ -22,7 +22,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "list_directory";
-    const DESCRIPTION: &'static str = "Lists a directory by name: directories end with a slash, links with @, and files have their size in bytes.";
+    const DESCRIPTION: &'static str = "Lists the entries of a directory, sorted by name: directories end with a slash, links with @, and files have their size in bytes.";
     const RULES: Rules = Rules::of(Access::Read).for_programs();
 
     fn hint(&self) -> &str {
@@ -57,7 +57,9 @@ impl TypedTool for Arguments {
             return Ok(Outcome::done("(the directory is empty)"));
         }
         if more > 0 {
-            lines.push(format!("(and {more} more, in no order; use glob to find what you look for)"));
+            lines.push(format!(
+                "(and {more} more; the listed ones are an arbitrary choice, so use glob to find what you need)"
+            ));
         }
         Ok(Outcome::done(lines.join("\n")))
     }

@@ -28,8 +28,8 @@ impl TypedTool for Arguments {
 
     const NAME: &'static str = "read_file";
     const DESCRIPTION: &'static str = "Reads a file, or a part of it by bytes. The answer's first item is the content, as text \
-        or, where it is not UTF-8, as base64; the second one says what part it is, where to read on, and, of a whole file, its \
-        SHA-256.";
+        or, where it is not UTF-8, as base64; the second one says what part it is and where to read on, and gives the \
+        SHA-256 of a whole file.";
     const RULES: Rules = Rules::of(Access::Read).for_programs();
 
     fn hint(&self) -> &str {

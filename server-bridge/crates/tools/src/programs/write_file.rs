@@ -35,8 +35,8 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "write_file";
-    const DESCRIPTION: &'static str = "Writes a file: it replaces the old one when it is complete and on disk, or not at all. \
-        With if_match, it does so only if the old one is still what was read.";
+    const DESCRIPTION: &'static str = "Writes a file: the new content replaces the old once it is complete on disk, or not at all. \
+        With if_match, only if the old content is still what was read.";
     const RULES: Rules = Rules::of(Access::Edit).for_programs();
 
     fn hint(&self) -> &str {

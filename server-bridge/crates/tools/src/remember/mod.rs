@@ -81,7 +81,7 @@ impl TypedTool for Search {
     type Services = Services;
 
     const NAME: &'static str = "memory_search";
-    const DESCRIPTION: &'static str = "Finds memories about the user by their words and their meaning, the best match first; those that are no longer true only for a question about the past, such as where the user lived in 2023. Use it before you say that you do not know something about the user, and before you write a memory.";
+    const DESCRIPTION: &'static str = "Finds memories about the user by their words and their meaning, the best match first. Memories that are no longer true are found only for a question about the past, such as where the user lived in 2023. Use it before you say that you do not know something about the user, and before you write a memory.";
     const RULES: Rules = READS;
 
     fn hint(&self) -> &str {
@@ -120,7 +120,7 @@ async fn search(work: &Work<'_>, query: &str) -> Result<Outcome, Failure> {
     }))
 }
 
-/// The items that apply to the caller's chat now; with those that have ended, also those that did.
+/// The items that apply to the caller's chat now and, if `with_ended`, also those that applied to it until they ended.
 async fn visible(work: &Work<'_>, with_ended: bool) -> Result<Vec<MemoryItem>, Failure> {
     let now_ms = work.services.store.now_ms();
     // Without a machine there is no project.

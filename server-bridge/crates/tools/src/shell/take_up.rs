@@ -91,6 +91,6 @@ fn told_of(record: &Record) -> Outcome {
             );
         }
     };
-    let text = format!("{how} while the server was restarted; its output is not kept any more.");
+    let text = format!("{how} while the server was being restarted; its output is not kept any more.");
     Outcome { is_error: record.exit_code != Some(0), ..Outcome::done(text) }
 }

@@ -45,8 +45,8 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "Worktree";
     const DESCRIPTION: &'static str = "Makes, lists and removes git worktrees of the repository that the current directory is in. \
 A new one is in .sandbridge/worktrees/NAME on the branch sandbridge/NAME, which begins at the current commit; work there with Cd \
-or absolute paths, and merge its branch with git. It is removed only if it has nothing of its own: no changes and no commits that \
-are on no other branch. git worktree add and remove do not work in commands.";
+or absolute paths, and merge its branch with git. It is removed only if nothing would be lost: it has no changes, and all its \
+commits are on other branches too. git worktree add and remove do not work in commands.";
     const RULES: Rules = Rules::of(Access::Edit).sees_cancel();
 
     fn access(&self) -> Access {
@@ -127,7 +127,7 @@ async fn list(worktrees: &Worktrees<'_>, work: &Work<'_>, cwd: &str) -> Result<O
             ));
             continue;
         }
-        let by = if is_at_work { "; a sub-agent works in it" } else { "" };
+        let by = if is_at_work { "; a sub-agent is working in it" } else { "" };
         lines.push(format!("{}{by}", state.line(&top)));
     }
     let place = worktrees.sandbox.place();
@@ -154,12 +154,14 @@ async fn remove(
     };
     let path = repository::path(&top, name);
     if owner(work, &path).await?.1 {
-        return Err(Failure::Told(format!("a sub-agent works in the worktree {name}; wait for its end")));
+        return Err(Failure::Told(format!(
+            "a sub-agent is working in the worktree {name}; wait until it ends"
+        )));
     }
     match worktrees.leave_if_empty(&top, state).await? {
         Left::Removed => Ok(Outcome::done(format!("removed the worktree {name} and its branch"))),
         Left::Kept(why) => {
-            Err(Failure::Told(format!("the worktree {name} is kept, nothing was removed: {why}")))
+            Err(Failure::Told(format!("the worktree {name} is kept, and nothing was removed: {why}")))
         }
     }
 }

@@ -146,11 +146,11 @@ impl State {
             count => Some(format!("{count} {more}")),
         };
         let found = [
-            self.is_unknown.then(|| "a state that git cannot tell".to_owned()),
+            self.is_unknown.then(|| "a state that git cannot determine".to_owned()),
             count(self.changes, "change that is not committed", "changes that are not committed"),
             count(self.commits, "commit that is on no other branch", "commits that are on no other branch"),
             self.is_unfinished.then(|| "an unfinished merge, rebase or bisect".to_owned()),
-            self.has_process.then(|| "a process that still runs in it".to_owned()),
+            self.has_process.then(|| "a process that is still running in it".to_owned()),
         ];
         let found: Vec<String> = found.into_iter().flatten().collect();
         (!found.is_empty()).then(|| found.join(", "))
@@ -342,9 +342,9 @@ mod tests {
         assert_eq!(
             all[1].holds().unwrap(),
             "2 changes that are not committed, 1 commit that is on no other branch, an unfinished merge, rebase or bisect, \
-             a process that still runs in it"
+             a process that is still running in it"
         );
-        assert!(all[2].holds().unwrap().contains("git cannot tell"));
+        assert!(all[2].holds().unwrap().contains("git cannot determine"));
         assert_eq!(
             all[0].line("/w"),
             "a: /w/.sandbridge/worktrees/a (branch sandbridge/a): nothing of its own"

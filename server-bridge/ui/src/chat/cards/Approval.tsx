@@ -33,12 +33,14 @@ export function Approval({ message, tool }: Props) {
     else return;
     event.preventDefault();
   };
-  const title =
-    tool.place === null
-      ? t("approval.titleNoPlace", { tool: actOf(tool.tool, t) })
-      : t("approval.title", { tool: actOf(tool.tool, t), place: placeName(tool.place) });
-  const edit = tool.data?.kind === "edit" && !tool.data.is_cut ? tool.data : null;
   const { approval } = tool;
+  // A call that works on no machine names none, wherever its chat works.
+  const place = approval === undefined ? tool.place : (approval.place?.machine ?? null);
+  const title =
+    place === null
+      ? t("approval.titleNoPlace", { tool: actOf(tool.tool, t) })
+      : t("approval.title", { tool: actOf(tool.tool, t), place: placeName(place) });
+  const edit = tool.data?.kind === "edit" && !tool.data.is_cut ? tool.data : null;
   return (
     <div className={styles.approval} role="group" aria-label={title} tabIndex={-1} data-asking={message.id} onKeyDown={onKeyDown}>
       <p>

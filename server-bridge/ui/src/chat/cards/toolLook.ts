@@ -65,6 +65,49 @@ const NAMED = [
   "todo_write",
 ] as const;
 
+/** The tools whose plain name does not fit into a question, which names what they do instead. */
+const ACTS = [
+  "SubAgent",
+  "SubAgentResume",
+  "Worktree",
+  "AskUser",
+  "WebSearch",
+  "Skill",
+  "ChatHistory",
+  "Cd",
+  "FileCreate",
+  "FileReplace",
+  "DownloadFile",
+  "Read",
+  "Glob",
+  "Grep",
+  "Fetch",
+  "config",
+  "context_edit",
+  "task_kill",
+  "task_read",
+  "task_status",
+  "memory_edit",
+  "memory_list",
+  "memory_search",
+  "memory_write",
+  "core_memory_append",
+  "core_memory_replace",
+  "archival_memory_insert",
+  "archival_memory_search",
+  "recall_memory_search",
+  "offload_recall",
+  "recall_masked",
+  "todo_list",
+  "todo_write",
+  "card_create",
+  "card_add_content",
+  "card_add_interactive",
+  "card_add_container",
+  "card_preview",
+  "card_send",
+] as const;
+
 const COMPACT = ["Read", "Glob", "Grep"];
 
 export function iconOf(tool: string): LucideIcon {
@@ -79,19 +122,8 @@ export function nameOf(tool: string, t: TFunction<"chat">): string {
 
 /** A tool within a question: "Allow … on laptop?". */
 export function actOf(tool: string, t: TFunction<"chat">): string {
-  switch (tool) {
-    case "Cd":
-    case "FileCreate":
-    case "FileReplace":
-    case "DownloadFile":
-    case "task_kill":
-    case "memory_write":
-    case "config":
-    case "Fetch":
-      return t(`toolAct.${tool}`);
-    default:
-      return nameOf(tool, t);
-  }
+  const known = ACTS.find((name) => name === tool);
+  return known === undefined ? nameOf(tool, t) : t(`toolAct.${known}`);
 }
 
 /** The number of lines of its result that are shown at first. */

@@ -1,4 +1,4 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const automations = {
   title: "Your automations",
   about:
@@ -47,7 +47,7 @@ export const automations = {
   times: "{{outcome}}, {{count}} times",
   openRun: "Open the chat of the run of {{when}}",
   made: "Address and secret of {{name}}",
-  shownOnce: "Enter them at the sender of the events. They are not shown again.",
+  shownOnce: "Enter them in the service that sends the events. They are not shown again.",
   copyAddress: "Copy the address",
   copySecret: "Copy the secret",
   add: "Add an automation",
@@ -67,7 +67,7 @@ export const automations = {
   everyHint: "90s, 15m, 2h or 1d; at least 60 s.",
   at: "Time",
   zone: "Time zone",
-  missed: "Times at which the server was not running",
+  missed: "Runs missed while the server was not running",
   missedWords: {
     once: "Run the latest one, if it was at most an hour ago",
     skip: "Run none",
@@ -91,7 +91,7 @@ export const automations = {
   fields: "Values that the agent sees",
   fieldsHint: "One JSON pointer per line, such as /repository/full_name; empty for the whole delivery.",
   runner: "Runner",
-  runnerHint: "Empty for the runner that is active at that time.",
+  runnerHint: "If empty, the runner that is active when the run starts.",
   approval: "Approval mode",
   usual: { schedule: "The one that I use now", trigger: "Plan" },
   chats: "Chats",

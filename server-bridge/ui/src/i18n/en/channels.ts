@@ -1,8 +1,8 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const channels = {
   title: "All channels",
   about:
-    "A channel is a bot account on a messenger. After you link yourself with a channel, your messages to the bot go to a chat of your own, on your own runner. The bot answers only people who are linked.",
+    "A channel is a bot account on a messenger. After you link yourself to a channel, your messages to the bot go to a chat of your own, on your own runner. The bot answers only people who are linked.",
   none: "There are no channels. Add one below.",
   states: { off: "Off", connecting: "Connecting", connected: "Connected", down: "Down", refused: "Refused" },
   shared: "Shared",
@@ -14,7 +14,7 @@ export const channels = {
   counts: "{{waiting}} waiting to be sent, {{failed}} not sent, {{unsure}} possibly sent twice",
   deliveries: "Address for messengers that deliver messages by HTTP: {{address}}",
   link: "Link",
-  linkName: "Link yourself with {{name}}",
+  linkName: "Link yourself to {{name}}",
   codeName: "Code for {{name}}",
   send: "Send this code to {{to}} in a direct message before {{until}}. Never post it in a group.",
   copyCode: "Copy the code",
@@ -28,7 +28,7 @@ export const channels = {
   removeQuestion: "Remove {{name}} and its links? The chats are kept.",
   links: "Links",
   noLinks: "Nobody is linked.",
-  linked: "{{person}} ({{id}}) is {{user}} on {{channel}}",
+  linked: "{{person}} ({{id}}) on {{channel}} is the user {{user}}",
   unlinkName: "Remove the link of {{person}}",
   unlinkQuestion: "Remove the link of {{person}}? The bot will no longer answer them.",
   add: "Add a channel",
@@ -39,6 +39,6 @@ export const channels = {
   allow: "Only these people",
   allowHint: "The people's ids on the messenger, one per line. They must also be linked. If the list is empty, everyone who is linked may write.",
   enabled: "Connect it",
-  share: "Let every user link with it",
+  share: "Let every user link to it",
   saved: "{{name}} was saved.",
 };

@@ -1,10 +1,10 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const hooks = {
   title: "Hooks that apply to you",
   about:
-    "A hook can deny a call, ask you first, or give the model context. Hooks from the active runner's workspace run only after you approve them, and again after each change.",
+    "A hook can deny a call, ask you first, or give the model context. Hooks from the active runner's workspace run only after you approve them, and each change needs another approval.",
   none: "There are no hooks.",
-  states: { runs: "Runs", waiting: "Waits for approval", inert: "Commands not enabled" },
+  states: { runs: "Runs", waiting: "Waiting for approval", inert: "Commands not enabled" },
   layers: {
     managed: "by the administrator",
     user: "by you",
@@ -32,7 +32,7 @@ export const hooks = {
   decisions: {
     allow: "Allow: no question would be asked.",
     ask: "Ask: you would be asked.",
-    deny: "Deny: it would not go on.",
+    deny: "Deny: the action would be blocked, if this event can block it.",
     stop: "Stop: the turn would end.",
     none: "No decision: everything would go on as without the hook.",
   },

@@ -1,4 +1,4 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const knowledge = {
   collections: "Collections",
   none: "There are no collections yet. Add one below, then add documents to it.",
@@ -7,7 +7,7 @@ export const knowledge = {
   folderHint: "Write RUNNER:PATH to keep the collection in sync with that folder. Leave it empty to upload files.",
   make: "Add",
   made: "{{name}} was added.",
-  of: "of {{owner}}",
+  of: "Owned by {{owner}}",
   documents_one: "{{count}} document",
   documents_other: "{{count}} documents",
   waiting_one: "{{count}} waiting to be indexed",
@@ -50,8 +50,8 @@ export const knowledge = {
   found_one: "{{count}} passage",
   found_other: "{{count}} passages",
   place: "{{collection}}, page {{page}}",
-  byWords: "Place {{rank}} by words: {{words}}.",
-  byMeaning: "Place {{rank}} by meaning.",
+  byWords: "Rank {{rank}} by words: {{words}}.",
+  byMeaning: "Rank {{rank}} by meaning.",
   open: "Open",
   noText: "This page has no text.",
 };

@@ -1,10 +1,10 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const mcpServers = {
   title: "All servers",
   about:
-    "Programs run where your commands run. Servers that the active runner's workspace defines are used only after you approve them, and again after each change.",
+    "Programs run where your commands run. Servers that the active runner's workspace defines are used only after you approve them, and each change needs another approval.",
   none: "There are no MCP servers. An MCP server is a program or a network service that offers tools to your agents. Add one below, or define it in the workspace: its .mcp.json is read too.",
-  states: { ready: "Ready", waiting: "Waits for approval", shadowed: "Not used" },
+  states: { ready: "Ready", waiting: "Waiting for approval", shadowed: "Not used" },
   shadowed: "This server is not used: another one in this list has the same name and comes first.",
   transports: { stdio: "Program", http: "HTTP" },
   source: "{{transport}} · {{origin}} · {{hash}}",
@@ -46,7 +46,7 @@ export const mcpServers = {
   before: "Accepted definition",
   after: "New definition",
   accept: "Accept the changes",
-  acceptName: "Accept the changes of {{name}}",
+  acceptName: "Accept the changes to {{name}}",
   acceptQuestion: "Accept the new definitions? These tools are offered again from the next turn on.",
   add: "Add a server of your own",
   nameHint: "Letters, digits, - _ and . are allowed. It becomes part of the names of its tools.",
@@ -55,11 +55,11 @@ export const mcpServers = {
   kinds: { program: "Program", address: "Network service" },
   kindHints: {
     program: "Started where a chat's commands run; it speaks MCP over its standard input and output.",
-    address: "It speaks MCP over HTTP. The Sandbridge server connects to it, or a runner that can reach it.",
+    address: "It speaks MCP over HTTP. The Sandbridge server, or a runner that can reach it, connects to it.",
   },
   command: "Command line",
   commandHint:
-    "The program and its arguments, with quotes as in a shell. No shell runs it: pipes and $(…) have no effect. ${NAME} stands for a variable of the machine where it runs.",
+    "The program and its arguments, with quotes as in a shell. No shell runs it: pipes and $(…) have no effect. ${NAME} stands for the value of the environment variable NAME in commands on the same machine.",
   env: "Environment variables (optional)",
   envHint: "One per line: NAME=value, without quotes; ${NAME} works here too. The values are kept encrypted, and never shown again.",
   url: "Address",

@@ -1,14 +1,14 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const memory = {
   none: "Nothing is remembered about you.",
   mode: "How agents remember",
-  modes: { typed: "Typed", letta: "Blocks and archive (Letta)", flat: "All memories" },
+  modes: { typed: "Blocks and recall", letta: "Blocks and archive (Letta)", flat: "All memories" },
   modeHints: {
-    typed: "Core blocks are in every prompt. Other memories are recalled with messages that share words with them.",
+    typed: "Core blocks are in every prompt. Each message recalls the other memories that match its words or its meaning.",
     letta: "Core blocks are in every prompt. Agents search the rest, and earlier chats, with tools.",
     flat: "All memories are in every prompt, with memory/MEMORY.md and the notes of today and yesterday from the workspace.",
   },
-  fromChats: "Proposals from chats that have ended",
+  fromChats: "Proposals from your chats",
   on: "On",
   off: "Off",
   fromChatsHint: "The swift model reads your messages once for each chat, which may cost money, and proposes memories.",

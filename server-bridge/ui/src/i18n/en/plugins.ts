@@ -1,4 +1,4 @@
-/** The words of one section of the settings: they are among those of the settings. */
+/** The texts of one section of the settings, which `settings` includes. */
 export const plugins = {
   title: "Your plugins",
   about: "Hooks and MCP servers of a plugin run confined on the machine of the chat, like the commands of a model. A plugin never updates itself.",
@@ -53,9 +53,9 @@ export const plugins = {
     about: "Plugins that users of this server share. You can look at a plugin first, then install your own copy.",
     none: "No user of this server shares a plugin.",
     yours: "yours",
-    remove: "Take off the shelf",
-    removeName: "Take off the shelf: {{name}}",
-    removeQuestion: "Take {{name}} off the shelf? Copies that others installed stay.",
+    remove: "Stop sharing",
+    removeName: "Stop sharing {{name}}",
+    removeQuestion: "Stop sharing {{name}}? Copies that others installed stay.",
   },
   removeName: "Remove {{name}}",
   removeQuestion: "Remove {{name}}? Agents stop using it from the next turn on.",

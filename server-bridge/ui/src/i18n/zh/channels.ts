@@ -28,7 +28,7 @@ export const channels: Room<"settings">["channels"] = {
   removeQuestion: "移除 {{name}} 及其绑定？会话会保留。",
   links: "绑定",
   noLinks: "还没有人绑定。",
-  linked: "{{person}}（{{id}}）在 {{channel}} 上是 {{user}}",
+  linked: "{{channel}} 上的 {{person}}（{{id}}）是用户 {{user}}",
   unlinkName: "移除 {{person}} 的绑定",
   unlinkQuestion: "移除 {{person}} 的绑定？此后机器人不再回复此人。",
   add: "添加渠道",

@@ -39,7 +39,7 @@ export const httpTools: Room<"settings">["http"] = {
   add: "添加你自己的工具",
   kind: "方式",
   kinds: { form: "表单", json: "JSON" },
-  kindHints: { form: "请求的每个部分各有一个字段。", json: "完整的文档，与其他程序中的写法相同。" },
+  kindHints: { form: "请求的每个部分各有一个字段。", json: "完整的文档，填在一个字段中。" },
   nameHint: "可用英文字母、数字、“-”和“_”。模型以 http__名称 调用它。",
   replaces: "你已有同名的工具，保存后会将其替换。",
   description: "说明",

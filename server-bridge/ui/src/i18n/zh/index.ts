@@ -1,4 +1,4 @@
-/** Every room's words; a new room is added here and in each other language. */
+/** The texts of each part of the page; a new part is added here and in each other language. */
 export { chat } from "./chat";
 export { chats } from "./chats";
 export { frame } from "./frame";

@@ -5,11 +5,11 @@ export const memory: Room<"settings">["memory"] = {
   mode: "记忆方式",
   modes: { typed: "分类", letta: "核心块与档案（Letta）", flat: "全部记忆" },
   modeHints: {
-    typed: "每个提示词都包含核心块。其他记忆只在消息含有相同词语时才会调出。",
+    typed: "每个提示词都包含核心块。其他记忆在词语或含义与消息相符时调出。",
     letta: "每个提示词都包含核心块。其余记忆和以前的会话由智能体用工具搜索。",
     flat: "每个提示词都包含所有记忆，以及工作区的 memory/MEMORY.md 和今天、昨天的笔记。",
   },
-  fromChats: "从已结束的会话中提议",
+  fromChats: "从你的会话中提议",
   on: "开启",
   off: "关闭",
   fromChatsHint: "每个会话由快速模型读取一次你的消息并提议要记住的内容，可能产生费用。",

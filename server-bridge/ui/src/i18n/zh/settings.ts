@@ -184,7 +184,8 @@ export const settings: Room<"settings"> = {
     memory: "{{mib}} MiB",
     pids_one: "{{count}} 个进程",
     pids_other: "{{count}} 个进程",
-    cpus: "{{cpus}} 个 CPU",
+    cpus_one: "{{count}} 个 CPU",
+    cpus_other: "{{count}} 个 CPU",
     network: "网络",
     unlimited: "无法限制",
     stop: "停止",
@@ -278,7 +279,7 @@ export const settings: Room<"settings"> = {
       plan: "只查看，不做任何改动",
       ask: "修改文件或运行命令前询问",
       "auto-edit": "可自由修改文件，运行命令前询问",
-      full: "仅在更改你的设置，或以机器的特权用户身份运行命令前询问；请仅在运行器沙箱的限制足够严格时使用此模式",
+      full: "仅在更改你的设置、以机器的特权用户身份运行命令，或有规则要求询问时询问；请仅在运行器沙箱的限制足够严格时使用此模式",
     },
   },
   rules: {

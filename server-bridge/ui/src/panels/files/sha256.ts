@@ -1,4 +1,4 @@
-/** SHA-256, for conditional writes. Browsers offer it on pages with TLS only, so there is an implementation for the others. */
+/** SHA-256, for conditional writes. Browsers offer it only on pages with TLS and on localhost, so there is an implementation for the others. */
 
 export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const subtle = (globalThis.crypto as Partial<Crypto>).subtle;

@@ -38,6 +38,7 @@ export function CollectionCard({ collection, onChanged, onRemove }: Props) {
         <h4>{name}</h4>
         <span className="hint">
           {!collection.is_own && t("knowledge.of", { owner: collection.owner })}
+          {!collection.is_own && isFolder && " · "}
           {isFolder && `${plainly(collection.place ?? "")}:${plainly(collection.path ?? "")}`}
         </span>
       </header>

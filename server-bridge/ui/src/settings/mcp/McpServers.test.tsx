@@ -124,7 +124,7 @@ test("changed tools show both definitions, first and before they can be accepted
   await screen.findByText('{"new": 2}');
   const texts = Array.from(document.querySelectorAll("details strong, details pre"), (found) => found.textContent);
   expect(texts).toEqual(["echo", '{"old": 1}', '{"new": 2}', "add"]);
-  await press("Accept the changes of s");
+  await press("Accept the changes to s");
   has.servers = [server("s", { tools: [tool("echo")], listed_at: 2 })];
   await press("Accept the changes");
   expect(client.POST).toHaveBeenCalledWith("/api/v1/mcp-servers/{name}/changes", { params: { path: { name: "s" } }, body: { hash: "of-both" } });

@@ -53,7 +53,7 @@ function Facts({ container }: { container: Container }) {
   const limits = [
     t("container.memory", { mib: figure(Math.round(container.memory / MIB_BYTES)) }),
     t("container.pids", { count: container.pids }),
-    ...(container.cpus === null ? [] : [t("container.cpus", { cpus: container.cpus })]),
+    ...(container.cpus === null ? [] : [t("container.cpus", { count: container.cpus })]),
   ];
   return (
     <dl className={styles.facts}>

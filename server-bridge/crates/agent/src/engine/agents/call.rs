@@ -176,9 +176,7 @@ async fn role(caller: &Turn<'_>, name: Option<&str>) -> Result<Option<Role>, Fai
     if let Some(role) = library.role(caller.user, &sandbox, name).await? {
         return Ok(Some(role));
     }
-    let known = library
-        .roles(caller.user, Some(&sandbox))
-        .await?
-        .unwrap_or_else(|| "there are none in .sandbridge/agents".to_owned());
-    Err(Failure::Told(format!("there is no role {name:?}; leave it out, or take one of these:\n{known}")))
+    let known = library.roles(caller.user, Some(&sandbox)).await?;
+    let known = known.map_or_else(String::new, |known| format!(", or take one of these:\n{known}"));
+    Err(Failure::Told(format!("there is no role {name:?}; leave it out{known}")))
 }

@@ -271,7 +271,7 @@ impl Turn<'_> {
                         None => found,
                     };
                 }
-                // It would fail, so there is no need to ask.
+                // The call would fail, so there is no need to ask.
                 Err(why) => (verdict, understood) = (Verdict::Allowed, Err(why)),
             }
         }

@@ -150,5 +150,5 @@ pub(super) const TABLE: &[Row] = &[
         "{} has the name of one of the other kind (schedule or trigger); choose another name",
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
-    ("{} is one too many: {} wait already; try again later", "{0}已达上限：已有 {1} 个在等待；请稍后再试"),
+    ("{} is one too many: {} are already waiting; try again later", "{0}已达上限：已有 {1} 个在等待；请稍后再试"),
 ];

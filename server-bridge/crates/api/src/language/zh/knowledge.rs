@@ -67,13 +67,13 @@ pub(super) const TABLE: &[Row] = &[
         "服务器每次读取此文档时都被终止；重新添加可再试一次",
     ),
     ("{} of {} pages could not be read", "{1} 页中有 {0} 页无法读取"),
-    ("{} pages were too long and are cut off", "{0} 页过长，已截断"),
+    ("pages that were too long and are cut off: {}", "{0} 页过长，已截断"),
     (
         "{}; its documents are kept; delete the collection if the folder no longer exists",
         "{0*}；文档已保留；如果该文件夹已不存在，请删除文档集",
     ),
     (
-        "{} of {} documents are missing from the folder; they are kept until you confirm that they are gone (sandbridge knowledge sync --remove-missing)",
+        "documents missing from the folder: {} of {}; they are kept until you confirm that they are gone (sandbridge knowledge sync --remove-missing)",
         "{1} 个文档中有 {0} 个已不在文件夹中；在你确认之前，这些文档会保留（sandbridge knowledge sync --remove-missing）",
     ),
     ("found by words only: this server has no embedder installed", "仅按词语搜索：此服务器未安装嵌入模型"),
@@ -88,11 +88,11 @@ pub(super) const TABLE: &[Row] = &[
         "部分段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
     ),
     (
-        "{} passages are found by words only, until the server has embedded them",
+        "passages found by words only, until the server has embedded them: {}",
         "{0} 个段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
     ),
     (
-        "{} passages are found by words only: the server's embedder refuses them",
+        "passages found by words only, since the server's embedder refuses them: {}",
         "{0} 个段落仅能按词语找到：服务器的嵌入模型拒绝处理它们",
     ),
     (
@@ -105,7 +105,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("reading a file took too long", "读取文件的时间过长"),
     (
-        "{} files are left out: your documents may have at most {} GiB together; delete some first",
+        "files left out: {}; your documents may have at most {} GiB together; delete some first",
         "有 {0} 个文件未索引：你的文档总大小不能超过 {1} GiB；请先删除一些",
     ),
     // Refusals of the store.

@@ -144,7 +144,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the login to the MCP server {} could not be started: {}", "无法开始登录 MCP 服务器 {0}：{1*}"),
     ("the login to the MCP server failed: {}", "登录 MCP 服务器失败：{0*}"),
-    ("you are not logged in to an MCP server {}", "你尚未登录 MCP 服务器 {0}"),
+    ("you are not logged in to the MCP server {}", "你尚未登录 MCP 服务器 {0}"),
     (
         "no login of yours is waiting for this address; start it again, and finish within 10 minutes",
         "没有等待此地址的登录；请重新开始，并在 10 分钟内完成",

@@ -25,7 +25,7 @@ pub(super) const TABLE: &[Row] = &[
         "这个子智能体已关闭：30 分钟内没有人调用它。请让此会话的智能体调用新的子智能体。",
     ),
     (
-        "This chat has no sub-agent that you can write to: only one with a name, for 30 minutes after its last call.",
+        "This chat has no sub-agent that you can write to. You can write to a sub-agent that has a name, for 30 minutes after its last call.",
         "此会话没有可以对话的子智能体：只有带名称的子智能体，在最近一次调用后 30 分钟内可以对话。",
     ),
     ("Sub-agents that you can write to with /agent NAME TEXT:", "可以用 /agent 名称 内容 对话的子智能体："),

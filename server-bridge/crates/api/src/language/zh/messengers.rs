@@ -70,7 +70,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Change it only if your workspace has another address.", "保持不变即可，除非你的工作区使用其他地址。"),
     ("this token must begin with {}: {}", "此令牌必须以 {0} 开头：{1*}"),
     ("Slack refuses a token: {}", "Slack 拒绝令牌：{0*}"),
-    ("Slack closed the connection with {}", "Slack 关闭了连接（{0}）"),
+    ("Slack closed the connection with code {}", "Slack 关闭了连接（{0}）"),
     // Discord.
     (
         "On discord.com/developers/applications, make an application; under Bot, reset the token and copy it, and turn on Message Content Intent. Under OAuth2, make an address with the scope bot and the permissions Send Messages, Attach Files and Read Message History, and open it to add the bot to a server. For direct messages, a shared server is enough.",
@@ -79,8 +79,8 @@ pub(super) const TABLE: &[Row] = &[
     ("Leave it as it is.", "保持不变即可。"),
     ("Discord refuses the token", "Discord 拒绝此令牌"),
     ("Discord refuses the token: {}", "Discord 拒绝此令牌：{0*}"),
-    ("Discord refuses the connection with {}", "Discord 拒绝连接（{0}）"),
-    ("Discord closed the connection with {}", "Discord 关闭了连接（{0}）"),
+    ("Discord refuses the connection with code {}", "Discord 拒绝连接（{0}）"),
+    ("Discord closed the connection with code {}", "Discord 关闭了连接（{0}）"),
     ("Discord does not answer heartbeats", "Discord 没有回应心跳"),
     (
         "Message Content Intent is not turned on for this bot, so in servers it can read only messages that mention it",
@@ -188,9 +188,9 @@ pub(super) const TABLE: &[Row] = &[
     ("the connection ended", "连接已断开"),
     ("the connection ended before the answer", "连接在收到应答前断开"),
     ("the account is not connected", "此账号没有连接"),
-    ("nothing came for {} s", "{0} 秒内没有收到任何数据"),
-    ("closed with {}: {}", "连接被关闭（{0}）：{1*}"),
-    ("closed with {}", "连接被关闭（{0}）"),
+    ("nothing was received for {} s", "{0} 秒内没有收到任何数据"),
+    ("the connection was closed with code {}: {}", "连接被关闭（{0}）：{1*}"),
+    ("the connection was closed with code {}", "连接被关闭（{0}）"),
     ("TLS failed", "TLS 失败"),
     ("the WebSocket failed", "WebSocket 失败"),
     ("too many requests", "请求过多"),

@@ -35,7 +35,7 @@ pub(super) const TABLE: &[Row] = &[
         "the provider's answer is not understood: {}; is it the right kind of provider?",
         "无法解析提供商的回复：{0}；提供商类型是否正确？",
     ),
-    ("the model is reached through a runner: {}", "该模型经由运行器访问：{0}"),
+    ("the model's runner cannot be used: {}", "无法使用该模型的运行器：{0}"),
     // Settings and keys.
     (
         "the default tier has no model; name one for it, or choose another default tier",

@@ -16,10 +16,12 @@ pub(super) const TABLE: &[Row] = &[
         "此会话中，以 {2} 身份在 {1} 的 {0} 运行完全相同的命令；有文件未经询问被更改或下载后失效",
     ),
     (
-        "every change of a file on {}, in this chat; after one, a command that was always allowed needs approval again",
+        "changing any file on {}, in this chat; after a change, a command that was always allowed needs approval again",
         "此会话中对 {0} 上文件的所有更改；更改后，之前始终允许的命令需要重新审批",
     ),
+    ("makes a new file of 1 line", "新建 1 行的文件"),
     ("makes a new file of {} lines", "新建 {0} 行的文件"),
+    ("replaces the whole file ({}) with 1 line", "将整个文件（{0}）替换为 1 行内容"),
     ("replaces the whole file ({}) with {} lines", "将整个文件（{0}）替换为 {1} 行内容"),
     ("{} bytes", "{0} 字节"),
     ("changes {} in the file", "修改文件中的 {0}"),

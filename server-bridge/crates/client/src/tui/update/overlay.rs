@@ -20,7 +20,7 @@ pub(super) fn open_palette(state: &mut State) {
         Item::new("Switch runner", "Ctrl+R: where commands run", Action::OpenPlaces),
         Item::new("Change approval mode", "which actions run without asking", Action::OpenModes),
         Item::new("Choose model", "the model that answers in this chat", Action::OpenModels),
-        Item::new("Undo", "take back the last message and the files it changed", Action::Undo),
+        Item::new("Undo", "take back the last message, and restore the files it changed", Action::Undo),
         Item::new("Undo by force", "even where the files have changed since", Action::ForceUndo),
         Item::new("Cancel what is running", "Esc", Action::Cancel),
         Item::new("Rename chat", "", Action::Rename),
@@ -88,7 +88,9 @@ fn mode_items() -> Vec<Item> {
         Approval::Plan => "looks, and changes nothing",
         Approval::Ask => "asks before it changes a file or runs a command",
         Approval::AutoEdit => "asks before it runs a command",
-        Approval::Full => "asks only before it changes settings or uses the privileged user",
+        Approval::Full => {
+            "asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask"
+        }
         Approval::Unknown(_) => "",
     };
     Approval::known().map(|mode| Item::new(mode.as_str(), about(&mode), Action::Mode(mode.clone()))).collect()
@@ -137,7 +139,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Help => Some(Overlay::Help(0)),
         Action::Quit => {
             let running = if state.transcript.is_running() {
-                " Running commands go on, unless this ends `sandbridge here`."
+                " Running commands go on, unless quitting ends `sandbridge here`."
             } else {
                 ""
             };

@@ -14,12 +14,17 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
     let has_keys = state.focus == Focus::Asking;
     let waiting = state.transcript.asking().count();
     let Some(entry) = state.transcript.asking().next() else { return Vec::new() };
-    let Some(AgentDocument::Tool { tool, place, detail, data, hint, .. }) = &entry.message.agent else {
+    let Some(AgentDocument::Tool { tool, place, detail, approval, data, hint, .. }) = &entry.message.agent
+    else {
         return Vec::new();
     };
     let theme = &state.theme;
     let width = usize::from(width);
-    let place = place.as_deref().map_or_else(|| state.place().name, |name| places::shown(&one_line(name)));
+    // A call that works on no machine names none, wherever its chat works.
+    let machine = match approval {
+        Some(approval) => approval.place.as_ref().map(|place| place.machine.as_str()),
+        None => place.as_deref(),
+    };
     let others = if waiting > 1 { format!("  (1 of {waiting})") } else { String::new() };
     let options = match data {
         Some(ToolData::Question { options }) => Some(options),
@@ -29,11 +34,17 @@ pub(super) fn lines(state: &mut State, width: u16, height: u16) -> Vec<Line<'sta
         Some(_) => {
             vec![Span::styled(theme.say("? The model asks"), theme.warning), Span::raw(theme.say(&others))]
         }
-        None => vec![
-            Span::styled(theme.say(&format!("? {} wants to run on ", one_line(tool))), theme.warning),
-            Span::styled(format!(" {place} "), theme.selected),
-            Span::raw(theme.say(&others)),
-        ],
+        None => match machine {
+            Some(machine) => vec![
+                Span::styled(theme.say(&format!("? {} wants to run on ", one_line(tool))), theme.warning),
+                Span::styled(format!(" {} ", places::shown(&one_line(machine))), theme.selected),
+                Span::raw(theme.say(&others)),
+            ],
+            None => vec![
+                Span::styled(theme.say(&format!("? {} wants to run", one_line(tool))), theme.warning),
+                Span::raw(theme.say(&others)),
+            ],
+        },
     };
     let detail = if detail.is_empty() { hint } else { detail };
     let mut body: Vec<Line<'static>> = visible(detail)
@@ -96,7 +107,7 @@ fn question(state: &State, options: &[String], theme: &Theme, width: usize) -> V
         })
         .collect();
     let words = if has_keys {
-        "  Enter answers; Enter on the empty last line gives no answer"
+        "  Enter answers; Enter on the empty last line declines to answer"
     } else {
         "  Tab: answer it"
     };

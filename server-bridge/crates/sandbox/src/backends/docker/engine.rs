@@ -218,7 +218,7 @@ impl Engine {
                 Ok(())
             }
             Err(error) if status(&error) == Some(404) => Err(self.no_image(&image)),
-            Err(error) => Err(failed("cannot make the container", &error)),
+            Err(error) => Err(failed("cannot create the container", &error)),
         }
     }
 }

@@ -41,7 +41,7 @@ impl Engine {
                 Err(error) if error.to_string().contains("overlap") => {
                     tracing::debug!(%subnet, %error, "this subnet is in use");
                 }
-                Err(error) => return Err(failed("cannot make the user's network", &error)),
+                Err(error) => return Err(failed("cannot create the user's network", &error)),
             }
         }
         Err(unavailable(format!(

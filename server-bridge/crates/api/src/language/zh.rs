@@ -1,4 +1,5 @@
-//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace.
+//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace,
+//! 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page; a token of a model stays token.
 
 mod automations;
 mod channels;
@@ -192,7 +193,7 @@ const TABLE: &[Row] = &[
         "此会话、今天及最近 30 天的 token 用量和费用",
     ),
     ("show what is remembered about you", "显示关于你的记忆"),
-    ("remember TEXT in all chats", "在所有会话中记住“文本”"),
+    ("remember TEXT in all chats", "在所有会话中记住 TEXT"),
     ("keep the proposal ID", "保留编号为 ID 的提议"),
     (
         "forget the memory ID, reject the proposal ID, or forget a memory by its name",
@@ -468,7 +469,7 @@ const TABLE: &[Row] = &[
     ("deny", "已拒绝"),
     ("nobody there", "无人应答"),
     ("answered", "已回答"),
-    ("declined", "已谢绝"),
+    ("declined", "已拒绝"),
     ("page", "网页"),
     ("cli", "命令行"),
     ("it no longer waits for an answer", "已不再等待回答"),

@@ -146,6 +146,7 @@ pub(super) const TABLE: &[Row] = &[
     ("delivery", "保留的请求"),
     ("run", "运行"),
     ("the automation", "自动任务"),
+    ("the run", "运行"),
     (
         "{} has the name of one of the other kind (schedule or trigger); choose another name",
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",

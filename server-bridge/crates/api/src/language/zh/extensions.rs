@@ -43,6 +43,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it stops the machine", "会关闭机器"),
     ("it lets everyone change files", "会让所有人都能修改文件"),
     // Managing rules.
+    ("the rule", "规则"),
     ("the rule {} is refused: {}", "规则 {0} 无效：{1*}"),
     (
         "there is no rule {} of yours; see `sandbridge rule list`",
@@ -65,10 +66,10 @@ pub(super) const TABLE: &[Row] = &[
     ),
     // Hooks of automations, and trying hooks.
     ("a hook stopped it: {}", "钩子停止了它：{0*}"),
-    ("the payload does not fit {}: {}", "内容与 {0} 不符：{1*}"),
-    ("the payload is not a JSON object", "内容不是 JSON 对象"),
-    ("the payload is not JSON: {}", "内容不是 JSON：{0*}"),
-    ("the payload is longer than 256 KiB", "内容超过 256 KiB"),
+    ("the payload does not fit {}: {}", "事件内容与 {0} 不符：{1*}"),
+    ("the payload is not a JSON object", "事件内容不是 JSON 对象"),
+    ("the payload is not JSON: {}", "事件内容不是 JSON：{0*}"),
+    ("the payload is longer than 256 KiB", "事件内容超过 256 KiB"),
     ("name a hook, or an event whose hooks are to be tried", "请指明要试运行的钩子或事件"),
     (
         "there is no hook {} there; `sandbridge hook list` shows them",
@@ -79,16 +80,18 @@ pub(super) const TABLE: &[Row] = &[
         "it waits for your approval; look at it, and approve it with `sandbridge hook approve`",
         "它在等待你批准；请先查看，再用 `sandbridge hook approve` 批准",
     ),
-    ("{}: its matcher or its condition does not fit this payload", "{0}：它的匹配器或条件与此内容不符"),
+    ("{}: its matcher or its condition does not fit this payload", "{0}：它的匹配器或条件与此事件内容不符"),
     (
         "it needs a chat with an answer, for its model and its rules; try it in such a chat",
         "它需要一个已有回答的会话来提供模型和规则；请在这样的会话中试运行",
     ),
     (
         "it needs a turn, and the end of a session has none; use `command` or `http`",
-        "它需要一个回合，而会话结束时没有；请使用 `command` 或 `http`",
+        "它要在一轮对话中运行，而会话结束事件不属于任何一轮；请使用 `command` 或 `http`",
     ),
     // Marketplaces, and plugins that users share.
+    ("the plugin", "插件"),
+    ("the marketplace", "插件市场"),
     ("the marketplace cannot be read: {}", "无法读取该插件市场：{0*}"),
     (
         "you have no marketplace {}; see `sandbridge plugin marketplace list`",
@@ -135,7 +138,7 @@ pub(super) const TABLE: &[Row] = &[
     ("skills: {}", "技能：{0}"),
     ("HTTP tools: {}", "HTTP 工具：{0}"),
     ("what the workspace defines is not known: {}", "无法得知工作区定义了什么：{0*}"),
-    ("the workspace cannot be read: {}", "无法查看工作区：{0*}"),
+    ("the workspace cannot be read: {}", "无法读取工作区：{0*}"),
     (
         "nothing with this hash waits for approval; it may have changed since you looked at it: see `sandbridge trust list`",
         "没有与此哈希对应的内容等待批准；它可能在你查看之后已改变：请用 `sandbridge trust list` 查看",
@@ -172,7 +175,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it was ended by signal {}", "被信号 {0} 终止"),
     ("it did not end within {} s", "未在 {0} 秒内结束"),
     ("its answer is not a JSON object", "返回的不是 JSON 对象"),
-    ("its server answered with status {}", "服务器返回状态 {0}"),
+    ("its server answered with status {}", "服务器返回状态码 {0}"),
     ("no machine can be reached: {}", "无法连接任何机器：{0*}"),
     // Managing hooks.
     ("the document is refused: {}", "文档无效：{0*}"),

@@ -64,7 +64,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "The budget is used up before step {} of @{}: {} tokens, ${}.{}. May the run use the budget once more?",
-        "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否允许再使用一份预算？",
+        "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否追加一份同样的预算？",
     ),
     (
         "Step {} of @{} handed files to @{}: they are on {}, in {} (files: {}, bytes: {}).",
@@ -106,7 +106,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("what arrived is not what was read; try again", "收到的内容与读取的内容不一致；请重试"),
     ("{} and {} names like it are taken on {}", "{2} 上的 {0} 及 {1} 个类似名称均已被占用"),
-    ("the server could not record it; its log has the reason", "服务器无法记录此事；原因见服务器日志"),
+    ("the server could not record it; its log has the reason", "服务器未能保存记录；原因见服务器日志"),
     (
         "at most {} outputs are possible; name a directory that holds them",
         "最多可有 {0} 个输出；请指定包含它们的目录",
@@ -142,6 +142,13 @@ pub(super) const TABLE: &[Row] = &[
         "{} was removed from this server. {} owns the group now.",
         "{0} 已从此服务器移除。{1} 现在是群组的所有者。",
     ),
+    ("group", "群组"),
+    ("the group", "群组"),
+    ("chain", "链"),
+    ("the chain", "链"),
+    ("agent", "智能体"),
+    ("{} is one too many: you own {}; delete one first", "{0}已达上限：你已拥有 {1} 个；请先删除一个"),
+    ("{} is one too many: the group has {}; remove one first", "{0}已达上限：群组已有 {1} 个；请先移除一个"),
     (
         "a chain needs at least one step, such as `1. @writer: Write a story.`",
         "链至少需要一步，例如 `1. @writer: Write a story.`",

@@ -16,6 +16,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("request", "请求"),
     // Managing tools.
+    ("the HTTP tool", "HTTP 工具"),
     ("the tool was not saved: {}", "工具未保存：{0*}"),
     ("the secret {} was not saved: {}", "密钥 {0} 未保存：{1*}"),
     ("the document cannot be imported: {}", "无法导入该文档：{0*}"),
@@ -41,9 +42,12 @@ pub(super) const TABLE: &[Row] = &[
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
         "你没有批准过与此哈希对应的 HTTP 工具；请用 `sandbridge http-tool list` 查看",
     ),
-    ("the document of the HTTP tool {} has no placeholder for it", "HTTP 工具 {0} 的文档中没有它的占位符"),
-    ("it must have {} to {} bytes", "它必须有 {0} 到 {1} 字节"),
-    ("it contains a line break or another control character", "它含有换行或其他控制字符"),
+    (
+        "the document of the HTTP tool {} has no placeholder for it",
+        "HTTP 工具 {0} 的文档中没有此密钥的占位符",
+    ),
+    ("it must have {} to {} bytes", "长度必须为 {0} 到 {1} 字节"),
+    ("it contains a line break or another control character", "它含有换行符或其他控制字符"),
     ("its document has the name {}, and not {}", "其文档的名称是 {0}，而不是 {1}"),
     ("it has no tool {}; it has {}", "其中没有工具 {0}；只有 {1}"),
     ("none of its tools uses the secret {}", "其中没有工具使用密钥 {0}"),
@@ -75,7 +79,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "a secret cannot be used in the path, which services and proxies log; put it into a header, the query or the body",
-        "密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询或正文",
+        "密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询参数或正文",
     ),
     ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
     ("{} cannot be used: {}", "{0} 无法使用：{1*}"),
@@ -90,7 +94,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "nothing was sent: {} is, or leads to, an address where clouds hand out credentials, or one that belongs to no service. To permit such an address, name the address itself with --http-allow",
-        "未发送任何内容：{0} 是（或指向）云平台发放凭据的地址，或不属于任何服务的地址；这类地址必须由 --http-allow 单独指定",
+        "未发送任何内容：{0} 是（或指向）云平台发放凭据的地址，或不属于任何服务的地址；如需允许，请用 --http-allow 指定该地址本身",
     ),
     (
         "nothing was sent: requests from {} reach only the hosts that the server's administrator named with {}, and never an address where clouds hand out credentials",

@@ -85,11 +85,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "some passages are found by words only, until the server has embedded them",
-        "部分段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
+        "部分段落目前仅能按词语找到，待服务器完成向量化后即可按语义搜索",
     ),
     (
         "{} passages are found by words only, until the server has embedded them",
-        "{0} 个段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
+        "{0} 个段落目前仅能按词语找到，待服务器完成向量化后即可按语义搜索",
     ),
     (
         "{} passages are found by words only: the server's embedder refuses them",

@@ -17,6 +17,7 @@ pub(super) const TABLE: &[Row] = &[
     ("arguments", "参数"),
     ("resource", "资源"),
     // Managing servers.
+    ("the MCP server", "MCP 服务器"),
     ("the server was not saved: {}", "服务器未保存：{0*}"),
     (
         "models could not tell {} from your server {}; choose another name",
@@ -204,10 +205,10 @@ pub(super) const TABLE: &[Row] = &[
     ("your servers", "你的服务器"),
     (
         "\"via\" belongs to an address: a command runs on the machine that you use",
-        "\"via\" 只用于地址：命令在你使用的机器上运行",
+        "“via”只用于地址：命令在你使用的机器上运行",
     ),
     (
         "its \"via\" is not the name of a runner: write one as `sandbridge runner list` shows it, or __docker__ for your container",
-        "其 \"via\" 不是运行器的名称：请填写 `sandbridge runner list` 中显示的名称，或表示你的容器的 __docker__",
+        "“via”不是运行器的名称：请填写 `sandbridge runner list` 中显示的名称，或表示你的容器的 __docker__",
     ),
 ];

@@ -103,7 +103,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the user who chose the embedder is no longer an administrator; choose an embedder again",
-        "选择嵌入模型的管理员已不再是管理员；请重新选择",
+        "选择嵌入模型的用户已不是管理员；请重新选择嵌入模型",
     ),
     (
         "this provider has no embeddings; choose a subscription of another one",
@@ -112,7 +112,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{}; until then, search goes by words alone", "{0}；在此之前仅按词语搜索"),
     (
         "the built-in embedder's file {} is not installed; put it there with scripts/build, or choose another embedder",
-        "内置嵌入模型的文件 {0} 尚未安装；请用 scripts/build 放入，或选择其他嵌入模型",
+        "内置嵌入模型的文件 {0} 尚未安装；请运行 scripts/build 安装，或选择其他嵌入模型",
     ),
     (
         "the embedder does not answer: {}; check its subscription, or choose another embedder",
@@ -126,7 +126,7 @@ pub(super) const TABLE: &[Row] = &[
         "the embedder returned an unusable vector ({}); choose another model",
         "嵌入模型返回了无法使用的向量（{0}）；请选择其他模型",
     ),
-    ("the number of answers at once must be from 1 to {}", "同时回答的数量必须为 1 至 {0}"),
+    ("the number of answers at once must be from 1 to {}", "并行回答数必须为 1 至 {0}"),
     (
         "{} cannot be the file of the base prompt; name a file in the server's home directory that ends in .md, such as prompt.md",
         "{0} 不能作为基础提示词文件；请指定服务器主目录中以 .md 结尾的文件，例如 prompt.md",

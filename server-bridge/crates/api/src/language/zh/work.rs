@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Row] = &[
     ("machine: ", "机器："),
     ("directory: ", "目录："),
     ("user: ", "用户："),
-    ("note: ", "说明："),
+    ("note: ", "注意："),
     ("always: ", "始终允许："),
     ("only this once: ", "仅限这一次："),
     (
@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it was ended elsewhere", "已在别处结束"),
     (
         "it stopped after {} rounds; send any message to let it go on",
-        "已在 {0} 轮后停止；发送任意消息即可继续",
+        "已在 {0} 轮模型请求后停止；发送任意消息即可继续",
     ),
     ("the model refused to answer that", "模型拒绝回答"),
     ("the model refused", "模型拒绝了请求"),
@@ -200,7 +200,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "this runner was started with the profile {}; it runs nothing under the wider {}: start it with --profile {} on its machine if that is wanted",
-        "此运行器以配置 {0} 启动，不会以更宽松的 {1} 运行；如有需要，请在其机器上用 --profile {2} 启动",
+        "此运行器以 {0} 沙箱配置启动，不会以更宽松的 {1} 运行命令；如有需要，请在其机器上用 --profile {2} 启动",
     ),
     // What a runner has to have.
     (
@@ -369,7 +369,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "this runner was started with the profile read-only; nothing can be changed through it",
-        "此运行器以 read-only 配置启动；无法通过它更改任何内容",
+        "此运行器以 read-only 沙箱配置启动；无法通过它更改任何内容",
     ),
     ("{}; nothing was written: look at it again", "{0}；未写入任何内容：请重新查看"),
     ("its name now belongs to something that is not a file", "该名称现在对应的不是文件"),
@@ -388,8 +388,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the runner is stopping; nothing was written", "运行器正在停止；未写入任何内容"),
     ("the runner gave up on this request; its log says why", "运行器放弃了此请求；原因见其日志"),
-    ("the pattern is longer than {} bytes: give a shorter one", "搜索模式超过 {0} 字节：请缩短"),
-    ("the pattern {} is not understood: {}", "无法解析搜索模式 {0}：{1}"),
+    ("the pattern is longer than {} bytes: give a shorter one", "匹配模式超过 {0} 字节：请缩短"),
+    ("the pattern {} is not understood: {}", "无法解析匹配模式 {0}：{1}"),
     ("the upload broke off ({}); nothing was changed", "上传中断（{0}）；未做任何更改"),
     (
         "the upload broke off ({}); nothing was changed: send it again",

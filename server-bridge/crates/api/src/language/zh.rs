@@ -390,7 +390,7 @@ const TABLE: &[Row] = &[
     ),
     (
         "Write /fork, /fork N to leave out the last N messages, or /fork #ID to stop there; /rewind lists them.",
-        "请输入 /fork；/fork N 不含最近 N 条消息；/fork #ID 只到该消息。/rewind 会列出消息。",
+        "请输入 /fork、/fork N（不含最近 N 条消息）或 /fork #ID（只到消息 #ID）。/rewind 会列出消息。",
     ),
     (
         "That is not an answered message of this chat; /rewind lists those.",

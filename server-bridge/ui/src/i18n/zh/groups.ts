@@ -142,7 +142,7 @@ export const groups: Room<"groups"> = {
   closeReplay: "关闭回放",
   received: {
     running: "正在从 {{from}} 接收文件…",
-    done: "已收到文件：{{path}}",
+    done: "已将文件接收到 {{path}}",
     failed: "未能接收文件",
     stopped: "不再接收文件",
   },

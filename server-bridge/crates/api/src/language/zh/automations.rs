@@ -140,11 +140,11 @@ pub(super) const TABLE: &[Row] = &[
     ("it came while the trigger was paused", "触发器暂停期间收到"),
     ("its event is {}", "事件为 {0}"),
     ("it names no event", "请求未注明事件"),
-    ("{} is not {}", "{0} 不是 {1}"),
+    ("/{} is not {}", "/{0} 不是 {1}"),
     // Refusals of the store.
     ("automation", "自动任务"),
     ("delivery", "保留的请求"),
-    ("run", "运行"),
+    ("run", "运行记录"),
     ("the automation", "自动任务"),
     ("the run", "运行"),
     (
@@ -152,4 +152,13 @@ pub(super) const TABLE: &[Row] = &[
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
     ("{} is one too many: {} wait already; try again later", "{0}已达上限：已有 {1} 个在等待；请稍后再试"),
+    ("the automation could not be checked", "无法检查该自动任务"),
+    ("it is too long", "过长"),
+    ("there is no trigger at this address", "此地址没有触发器"),
+    ("deliveries that were refused", "被拒绝的请求"),
+    (
+        "the delivery is not signed as this address requires; check the secret at the sender",
+        "请求的签名不符合此地址的要求；请检查发送方的密钥",
+    ),
+    ("this version of the server does not know its kind of signature", "此版本的服务器不支持它的签名方式"),
 ];

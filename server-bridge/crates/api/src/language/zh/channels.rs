@@ -55,7 +55,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} needs your approval:", "{0} 需要你的批准："),
     ("Allow", "允许"),
     ("Allow from now on", "以后都允许"),
-    ("From now on", "以后"),
+    ("From now on", "以后都允许的操作"),
     ("Deny", "拒绝"),
     ("Answered", "已回答"),
     ("Answer with a number:", "请回复数字："),
@@ -105,4 +105,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the platform does not answer: {}", "平台没有响应：{0*}"),
     ("the platform cannot be reached: {}", "无法连接平台：{0*}"),
     ("the platform refuses the account: {}", "平台拒绝此账号：{0*}"),
+    (
+        "{} has the name of one on another messenger; choose another name, or remove that one first",
+        "其他平台上已有同名的{0}；请换一个名称，或先移除已有的",
+    ),
+    ("the connection failed; the server's log says why", "连接失败；原因见服务器日志"),
+    ("the user's account was removed", "该用户的账户已被移除"),
 ];

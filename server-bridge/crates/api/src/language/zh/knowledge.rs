@@ -134,4 +134,9 @@ pub(super) const TABLE: &[Row] = &[
         "无法{0}：你的文档总大小不能超过 {1} GiB；请先删除一些",
     ),
     ("there is no user {}; check the name", "没有用户 {0}；请检查用户名"),
+    ("{} needs a name of one line", "{0}需要一个单行名称"),
+    (
+        "{} goes to a collection of a folder: put the file into that folder",
+        "无法{0}到文件夹的文档集：请将文件放入该文件夹",
+    ),
 ];

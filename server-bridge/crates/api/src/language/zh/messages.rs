@@ -22,7 +22,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "This sub-agent was closed: nobody called it for 30 minutes. Ask this chat's agent to call a new one.",
-        "这个子智能体已关闭：30 分钟内没有人调用它。请让此会话的智能体调用新的子智能体。",
+        "这个子智能体已关闭：30 分钟内未被调用。请让此会话的智能体调用新的子智能体。",
     ),
     (
         "This chat has no sub-agent that you can write to: only one with a name, for 30 minutes after its last call.",

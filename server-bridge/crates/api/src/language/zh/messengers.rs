@@ -220,10 +220,10 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "messages that were sent more than a minute before this connection are lost: DingTalk delivers nothing later",
-        "此次连接一分钟之前的消息已丢失：钉钉不会补发",
+        "在此次连接前超过一分钟发送的消息已丢失：钉钉不会补发",
     ),
     (
         "the session could not be resumed: messages that were sent since it ended are lost",
-        "无法恢复连接会话：此后的消息已丢失",
+        "无法恢复连接会话：会话结束后发送的消息已丢失",
     ),
 ];

@@ -211,4 +211,17 @@ pub(super) const TABLE: &[Row] = &[
         "its \"via\" is not the name of a runner: write one as `sandbridge runner list` shows it, or __docker__ for your container",
         "“via”不是运行器的名称：请填写 `sandbridge runner list` 中显示的名称，或表示你的容器的 __docker__",
     ),
+    ("its answer is longer than {} bytes", "响应超过 {0} 字节"),
+    ("a request has at most {} bytes", "请求最多 {0} 字节"),
+    ("a file of the skill has more than {} bytes", "技能的某个文件超过 {0} 字节"),
+    // What is wrong in a document.
+    ("it is not a valid JSON object: {}", "不是有效的 JSON 对象：{0}"),
+    ("it is not valid JSON: {}", "不是有效的 JSON：{0}"),
+    ("it is not an object", "不是对象"),
+    ("it is not a definition", "不是有效的定义"),
+    ("it has no \"mcpServers\"", "缺少“mcpServers”"),
+    ("\"mcpServers\" is not an object", "“mcpServers”不是对象"),
+    ("the field {} has the wrong type", "字段 {0} 的类型有误"),
+    ("it defines more than {} servers", "定义的服务器超过 {0} 个"),
+    ("it is larger than {} KiB", "超过 {0} KiB"),
 ];

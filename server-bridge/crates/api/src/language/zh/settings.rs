@@ -280,4 +280,5 @@ pub(super) const TABLE: &[Row] = &[
     ("{} cannot be added to {} others; remove some first", "{0}已达上限：已有 {1} 条；请先移除一些"),
     ("{} cannot be added to {} others; revoke some first", "{0}已达上限：已有 {1} 项；请先撤销一些"),
     ("{} needs a hash of {} hexadecimal digits", "{0}需要 {1} 位十六进制的哈希"),
+    ("mode must be flat, letta or typed", "记忆方式必须是 flat、letta 或 typed"),
 ];

@@ -111,4 +111,6 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the connection failed; the server's log says why", "连接失败；原因见服务器日志"),
     ("the user's account was removed", "该用户的账户已被移除"),
+    ("the message that it replaces was not sent", "它所替换的消息未能发送"),
+    ("the message does not name a file on the homeserver", "消息没有指明主服务器上的文件"),
 ];

@@ -226,4 +226,5 @@ pub(super) const TABLE: &[Row] = &[
     ("it has no `servers`; {}", "缺少 `servers`；{0*}"),
     ("its first server {} has no host; {}", "第一个服务器 {0} 没有主机名；{1*}"),
     ("name the server's address yourself", "请自行填写服务器地址"),
+    ("there is no field {}; the fields are tools and secrets", "没有字段 {0}；可用的字段有 tools 和 secrets"),
 ];

@@ -224,4 +224,5 @@ pub(super) const TABLE: &[Row] = &[
     ("the field {} has the wrong type", "字段 {0} 的类型有误"),
     ("it defines more than {} servers", "定义的服务器超过 {0} 个"),
     ("it is larger than {} KiB", "超过 {0} KiB"),
+    ("its name does not have 1 to {} bytes", "名称须为 1 至 {0} 字节"),
 ];

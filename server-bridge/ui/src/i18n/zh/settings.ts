@@ -315,7 +315,7 @@ export const settings: Room<"settings"> = {
     trial: "这个调用会如何处理？",
     tool: "工具",
     subject: "命令行、路径或地址",
-    tryHere: "在当前打开的会话中试，同时应用该会话及其工作区的规则",
+    tryHere: "在当前打开的会话中试验，同时应用该会话及其工作区的规则",
     try: "试一试",
     verdicts: { deny: "拒绝", ask: "询问", allow: "允许", mode: "由审批模式决定" },
   },

@@ -113,7 +113,8 @@ pub(super) const TABLE: &[Row] = &[
     ("its answer failed", "回答失败"),
     ("its answer was cancelled", "回答已取消"),
     ("its answer was interrupted", "回答已中断"),
-    ("its command ended with the status {}", "命令的最终状态为 {0}"),
+    ("its command ended with the status {}", "命令的最终状态：{0*}"),
+    ("signaled", "被信号终止"),
     ("its message could not be posted", "消息未能发送"),
     (
         "the server could not post the message; the server's log has the reason",
@@ -160,5 +161,8 @@ pub(super) const TABLE: &[Row] = &[
         "the delivery is not signed as this address requires; check the secret at the sender",
         "请求的签名不符合此地址的要求；请检查发送方的密钥",
     ),
-    ("this version of the server does not know its kind of signature", "此版本的服务器不支持它的签名方式"),
+    (
+        "this version of the server does not know its kind of signature",
+        "此版本的服务器不支持该触发器的签名方式",
+    ),
 ];

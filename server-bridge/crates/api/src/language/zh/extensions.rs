@@ -65,7 +65,8 @@ pub(super) const TABLE: &[Row] = &[
         "此工作区中有内容等待你批准；发送 /trust 即可查看并批准：",
     ),
     // Hooks of automations, and trying hooks.
-    ("a hook stopped it: {}", "钩子停止了它：{0*}"),
+    ("a hook stopped it: {}", "运行被钩子停止：{0*}"),
+    ("a hook stopped it", "被钩子停止"),
     ("the payload does not fit {}: {}", "事件内容与 {0} 不符：{1*}"),
     ("the payload is not a JSON object", "事件内容不是 JSON 对象"),
     ("the payload is not JSON: {}", "事件内容不是 JSON：{0*}"),
@@ -394,4 +395,12 @@ pub(super) const TABLE: &[Row] = &[
         "{0} 是链接或特殊文件；插件只能包含普通文件",
     ),
     ("{} is too large for a plugin", "{0} 超出插件的大小限制"),
+    ("this is neither a .tar.gz nor a .zip archive", "这既不是 .tar.gz 归档，也不是 .zip 归档"),
+    ("the archive is larger than {} MiB", "归档超过 {0} MiB"),
+    ("the archive unpacks to more than {} MiB", "归档解压后超过 {0} MiB"),
+    ("the archive has more than {} entries", "归档的条目超过 {0} 个"),
+    ("the archive is damaged: {}", "归档已损坏：{0}"),
+    ("the archive has no directory `{}`", "归档中没有目录 `{0}`"),
+    ("`{}` is a link; a plugin has plain files only", "`{0}` 是链接；插件只能包含普通文件"),
+    ("`{}` is neither a file nor a directory", "`{0}` 既不是文件，也不是目录"),
 ];

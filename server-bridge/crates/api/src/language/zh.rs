@@ -325,6 +325,10 @@ const TABLE: &[Row] = &[
         "未撤回任何内容。以下文件之后又被他人或某条命令更改：{0}",
     ),
     (
+        "Nothing was taken back. Changed since by somebody else, or by a command: {} and {} more",
+        "未撤回任何内容。以下文件之后又被他人或某条命令更改：{0}，以及另外 {1} 个文件",
+    ),
+    (
         "{} restores them anyway; /rewind {} takes back the conversation alone.",
         "{0} 可强制恢复这些文件；/rewind {1} 仅撤回对话。",
     ),
@@ -409,8 +413,8 @@ const TABLE: &[Row] = &[
         "未撤回任何内容：{0*}。只有机器已连接时才能恢复文件；请待其恢复连接后重试，或用 /rewind 仅撤回对话。",
     ),
     ("The content to restore is no longer kept; try again.", "要恢复的内容已不再保留；请重试。"),
-    ("Restored: {} and {} more", "已恢复：{0} 等，另有 {1} 个"),
-    ("Removed: {} and {} more", "已删除：{0} 等，另有 {1} 个"),
+    ("Restored: {} and {} more", "已恢复：{0}，以及另外 {1} 个文件"),
+    ("Removed: {} and {} more", "已删除：{0}，以及另外 {1} 个文件"),
     ("requests", "请求数"),
     ("read", "输入"),
     ("of which cached", "其中来自缓存"),

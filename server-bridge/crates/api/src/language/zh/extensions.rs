@@ -71,10 +71,13 @@ pub(super) const TABLE: &[Row] = &[
     ("the payload is not a JSON object", "事件内容不是 JSON 对象"),
     ("the payload is not JSON: {}", "事件内容不是 JSON：{0*}"),
     ("the payload is longer than 256 KiB", "事件内容超过 256 KiB"),
-    ("name a hook, or an event whose hooks are to be tried", "请指明要试运行的钩子或事件"),
+    (
+        "name a hook, or an event whose hooks are to be tried",
+        "请指明要试运行的钩子，或指明一个事件以试运行它的钩子",
+    ),
     (
         "there is no hook {} there; `sandbridge hook list` shows them",
-        "那里没有钩子 {0}；可用 `sandbridge hook list` 查看",
+        "该位置没有钩子 {0}；可用 `sandbridge hook list` 查看",
     ),
     ("the hook {} does not run: {}", "钩子 {0} 不会运行：{1*}"),
     (
@@ -206,7 +209,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the specifier must begin with `(` after the tool's name and end with `)` at the end",
-        "匹配模式必须以工具名后的 `(` 开头，并以末尾的 `)` 结尾",
+        "匹配模式必须以紧跟工具名的 `(` 开头，并以 `)` 结束整条规则",
     ),
     (
         "the specifier is empty and matches nothing; write `{}` for all calls of the tool",
@@ -261,7 +264,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the name of the command `{}` is known only when it runs", "命令名 `{0}` 在运行时才能确定"),
     ("it gives a command's name a new meaning with `{}`", "用 `{0}` 改变了命令名的含义"),
     ("`{}` runs commands that are not in the line", "`{0}` 会运行这一行中没有的命令"),
-    ("`{}` runs a command line that is known only when it runs", "`{0}` 会运行在执行时才能确定的命令行"),
+    ("`{}` runs a command line that is known only when it runs", "`{0}` 要运行的命令行在执行时才能确定"),
     (
         "the option `{}` of `{}` is not known, so the command it runs is not certain",
         "`{1}` 的选项 `{0}` 未知，因此无法确定它运行的命令",
@@ -269,7 +272,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not expected there", "此处不应出现 {0}"),
     ("a command in it can be read in too many ways", "其中某条命令的解析方式过多"),
     ("it is too long to be compared with all rules", "过长，无法与所有规则比较"),
-    ("{} does not end", "{0*}没有结束"),
+    ("{} does not end", "{0*}不完整"),
     ("the value of a variable in {} may run commands", "{0*}中变量的值可能会运行命令"),
     ("shells read {} in different ways", "不同的 Shell 对{0*}的解读不同"),
     ("a backslash", "反斜杠"),
@@ -289,6 +292,12 @@ pub(super) const TABLE: &[Row] = &[
     ("a backslash in arithmetic", "算术表达式中的反斜杠"),
     ("a quote in arithmetic", "算术表达式中的引号"),
     ("a command that begins with `=`", "以 `=` 开头的命令"),
+    ("an expansion in the delimiter of a here-document", "here-document 分隔符中的展开"),
+    ("a backslash at the end of a line of a here-document", "here-document 行尾的反斜杠"),
+    ("a substitution of several lines beside a here-document", "与 here-document 并用的多行命令替换"),
+    ("a single quote in a quoted `${`", "引号内变量展开中的单引号"),
+    ("an escape in `$'…'`", "`$'…'` 中的转义"),
+    ("words after `&>`", "`&>` 之后的词"),
     // Sizes of what hooks, custom tools and plugins hold.
     (
         "{} shares no plugin {}; see `sandbridge plugin shelf list`",
@@ -372,7 +381,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "{} is not a source of a marketplace: write github:OWNER/REPOSITORY, the https://… address of a .tar.gz or .zip archive or of a marketplace.json, or runner:NAME:DIRECTORY",
-        "{0} 不是插件市场的来源：请写 github:OWNER/REPOSITORY、.tar.gz 或 .zip 归档或 marketplace.json 的 https://… 地址，或 runner:NAME:DIRECTORY",
+        "{0} 不是插件市场的来源：请写 github:OWNER/REPOSITORY、https://… 地址（指向 .tar.gz 或 .zip 归档，或 marketplace.json），或 runner:NAME:DIRECTORY",
     ),
     ("{} is not an address: {}", "{0} 不是地址：{1*}"),
     ("{}: it is larger than {} MiB", "{0}：超过 {1} MiB"),

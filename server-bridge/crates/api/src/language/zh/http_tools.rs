@@ -90,7 +90,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "nothing was sent: this runner sends HTTP requests only to the hosts that its machine's user named, and {} is not one of them. To permit it, start the runner with --http-allow {}",
-        "未发送任何内容：此运行器只向其机器用户指定的主机发送服务器的 HTTP 请求，而 {0} 不在其中。如果确实要访问此主机，请在启动运行器时加上 --http-allow {1}",
+        "未发送任何内容：此运行器只向所在机器的用户指定的主机发送 HTTP 请求，而 {0} 不在其中。如果确实要访问此主机，请在启动运行器时加上 --http-allow {1}",
     ),
     (
         "nothing was sent: {} is, or leads to, an address where clouds hand out credentials, or one that belongs to no service. To permit such an address, name the address itself with --http-allow",

@@ -137,6 +137,6 @@ pub(super) const TABLE: &[Row] = &[
     ("{} needs a name of one line", "{0}需要一个单行名称"),
     (
         "{} goes to a collection of a folder: put the file into that folder",
-        "无法{0}到文件夹的文档集：请将文件放入该文件夹",
+        "无法{0}：此文档集来自一个文件夹，请将文件放入该文件夹",
     ),
 ];

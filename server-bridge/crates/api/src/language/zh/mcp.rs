@@ -30,7 +30,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no MCP server {} here; {}", "此处没有 MCP 服务器 {0}；{1*}"),
     ("there is none", "尚无任何服务器"),
     ("there are {}", "现有：{0}"),
-    ("there are none in {}", "{0} 中没有"),
+    ("there are none in {}", "{0} 中一个也没有"),
     (
         "the MCP server {} waits for your approval: look at it with `sandbridge mcp-server approve {}`, or under MCP servers in the settings",
         "MCP 服务器 {0} 正在等待你批准；请用 `sandbridge mcp-server approve {1}` 或在设置的“MCP 服务器”中查看",
@@ -148,7 +148,7 @@ pub(super) const TABLE: &[Row] = &[
     ("you are not logged in to an MCP server {}", "你尚未登录 MCP 服务器 {0}"),
     (
         "no login of yours is waiting for this address; start it again, and finish within 10 minutes",
-        "没有等待此地址的登录；请重新开始，并在 10 分钟内完成",
+        "此地址没有对应的登录请求；请重新开始登录，并在 10 分钟内完成",
     ),
     (
         "too many logins have begun on this server; try again in 10 minutes",

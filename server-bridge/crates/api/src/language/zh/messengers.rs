@@ -48,7 +48,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Address for deliveries", "接收推送的地址"),
     (
         "Leave it empty, and the server asks Telegram for messages. If Telegram is to deliver them: save the account once, and enter the address for deliveries that it shows then, with the token again. Telegram needs an https address that it can reach.",
-        "留空则由服务器向 Telegram 拉取消息。若要由 Telegram 推送：先保存一次账号，再填入它显示的推送地址，并重新填写令牌。Telegram 需要它能访问的 https 地址。",
+        "留空则由服务器从 Telegram 拉取消息。若要由 Telegram 推送：先保存一次账号，再填入它显示的推送地址，并重新填写令牌。Telegram 需要它能访问的 https 地址。",
     ),
     (
         "enter the address for deliveries that this account shows after it was saved once",

@@ -207,7 +207,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
     ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请移除一个不用的"),
     ("{} takes longer than {} s; look for other words", "{0}超过 {1} 秒；请换其他词"),
-    ("{} has more than {} words; use those that matter most", "{0}超过 {1} 个词；请只用最重要的词"),
+    ("{} has more than {} words; use those that matter most", "{0}包含的词超过 {1} 个；请只用最重要的词"),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
     ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
     ("the password", "密码"),
@@ -257,7 +257,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请改为修改其文本"),
     (
         "the memory {} was already replaced by memory {}; replace memory {} if it is no longer true",
-        "记忆 {0} 已被记忆 {1} 取代；如果记忆 {1} 不再成立，请取代记忆 {2}",
+        "记忆 {0} 已被记忆 {1} 取代；如果记忆 {1} 的内容已不正确，请替换记忆 {2}",
     ),
     ("{} can replace at most {} memories", "一条{0}最多取代 {1} 条记忆"),
     // What the store refuses, and why.

@@ -54,7 +54,7 @@ pub(super) const TABLE: &[Row] = &[
     ("name", "名称"),
     ("text", "文本"),
     ("task", "任务"),
-    ("about", "内容概要"),
+    ("about", "涉及"),
     ("query", "搜索词"),
     ("block", "块"),
     ("replaces", "取代"),

@@ -398,7 +398,7 @@ const TABLE: &[Row] = &[
     ),
     (
         "That is not an answered message of this chat; /rewind lists those.",
-        "这不是此会话中已回答的消息；/rewind 会列出这些消息。",
+        "这不是此会话中已回答的消息；/rewind 会列出已回答的消息。",
     ),
     (
         "This is a sub-agent's chat; to take back what it did, go to the chat whose agent called it.",

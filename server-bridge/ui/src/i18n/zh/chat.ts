@@ -98,7 +98,7 @@ export const chat: Room<"chat"> = {
     Cd: "切换目录",
     DownloadFile: "下载",
     SubAgent: "子智能体",
-    SubAgentResume: "继续子智能体",
+    SubAgentResume: "继续运行子智能体",
     Worktree: "Git 工作树",
     AskUser: "提问",
     WebSearch: "网页搜索",

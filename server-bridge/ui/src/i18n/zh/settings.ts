@@ -259,7 +259,7 @@ export const settings: Room<"settings"> = {
     usualTier: "默认级别",
     asServer: "由服务器决定",
     fallback: "备用模型",
-    fallbackHint: "此订阅无法回答时改用。可填其他订阅的名称或“名称/级别”，或此订阅的级别。级别：vanguard、balance、swift。",
+    fallbackHint: "此订阅无法回答时使用。可填其他订阅的名称或“名称/级别”，或此订阅的级别。级别：vanguard、balance、swift。",
     noModel: "请至少为一个级别填写模型。",
   },
   approvals: {

@@ -47,7 +47,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the agent's owner was removed from this server", "该智能体的所有者已从此服务器移除"),
     ("the agent's chat was deleted", "该智能体的会话已被删除"),
-    ("no model answered; its owner chooses a model", "没有模型作答；请其所有者选择模型"),
+    ("no model answered; its owner chooses a model", "没有模型作答；请智能体的所有者选择模型"),
     ("its answer was taken back", "其回答已被撤回"),
     ("it was stopped", "已停止"),
     ("it took longer than its limit of {} s", "用时超过 {0} 秒的限制"),
@@ -117,7 +117,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "step {}: no step follows that gets `{}`; take its outputs away, or add a step",
-        "第 {0} 步：后面没有步骤接收 `{1}`；请去掉其输出，或增加一步",
+        "第 {0} 步：后面没有步骤接收 `{1}`；请去掉该步的输出，或增加一步",
     ),
     ("the answer was not taken: {}", "回答未被采纳：{0*}"),
     ("its run has ended", "该次运行已结束"),

@@ -79,7 +79,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "a secret cannot be used in the path, which services and proxies log; put it into a header, the query or the body",
-        "密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询参数或正文",
+        "密钥不能出现在路径中，因为服务和代理会记录路径；请把密钥放入请求头、查询参数或正文",
     ),
     ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
     ("{} cannot be used: {}", "{0} 无法使用：{1*}"),

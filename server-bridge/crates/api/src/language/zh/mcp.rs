@@ -161,12 +161,12 @@ pub(super) const TABLE: &[Row] = &[
     ("its login provider is not the one that it named: {}", "登录提供商与服务器声明的不一致：{0}"),
     (
         "the browser was sent to a different address from the one that the login asked for",
-        "浏览器返回的地址与登录时指定的不一致",
+        "浏览器被重定向到的地址与登录时指定的不一致",
     ),
     (
         "the address to come back to has to begin with https://, or be one of the browser's own machine such as http://127.0.0.1:PORT/, \
          without a query",
-        "返回地址必须以 https:// 开头，或为浏览器所在机器的地址，例如 http://127.0.0.1:PORT/，且不含查询参数",
+        "回调地址必须以 https:// 开头，或为浏览器所在机器的地址，例如 http://127.0.0.1:PORT/，且不含查询参数",
     ),
     // Connecting, and listing tools.
     ("it did not answer within {} s", "未在 {0} 秒内响应"),

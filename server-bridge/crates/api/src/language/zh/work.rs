@@ -124,7 +124,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the answer was cut off at its maximum length; say \"go on\"", "回答达到长度上限而中断；请发送“继续”"),
     (
         "{}; the turn ends here. Send any message to go on when it is back.",
-        "{0*}；此次回答到此为止。待其恢复后，发送任意消息即可继续。",
+        "{0*}；此次回答到此为止。待机器恢复连接后，发送任意消息即可继续。",
     ),
     ("the conversation fills the model's window", "对话已占满模型的上下文窗口"),
     (

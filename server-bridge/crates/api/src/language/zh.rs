@@ -1,4 +1,5 @@
-//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace.
+//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace,
+//! 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page; a token of a model stays token.
 
 mod automations;
 mod channels;
@@ -192,8 +193,8 @@ const TABLE: &[Row] = &[
         "此会话、今天及最近 30 天的 token 用量和费用",
     ),
     ("show what is remembered about you", "显示关于你的记忆"),
-    ("remember TEXT in all chats", "在所有会话中记住“文本”"),
-    ("keep the proposal ID", "保留编号为 ID 的提议"),
+    ("remember TEXT in all chats", "在所有会话中记住 TEXT"),
+    ("keep the proposal ID", "接受编号为 ID 的提议"),
     (
         "forget the memory ID, reject the proposal ID, or forget a memory by its name",
         "忘记记忆或拒绝提议（按编号 ID），或按名称忘记一条记忆",
@@ -324,6 +325,10 @@ const TABLE: &[Row] = &[
         "未撤回任何内容。以下文件之后又被他人或某条命令更改：{0}",
     ),
     (
+        "Nothing was taken back. Changed since by somebody else, or by a command: {} and {} more",
+        "未撤回任何内容。以下文件之后又被他人或某条命令更改：{0}，以及另外 {1} 个文件",
+    ),
+    (
         "{} restores them anyway; /rewind {} takes back the conversation alone.",
         "{0} 可强制恢复这些文件；/rewind {1} 仅撤回对话。",
     ),
@@ -389,11 +394,11 @@ const TABLE: &[Row] = &[
     ),
     (
         "Write /fork, /fork N to leave out the last N messages, or /fork #ID to stop there; /rewind lists them.",
-        "请输入 /fork；/fork N 不含最近 N 条消息；/fork #ID 只到该消息。/rewind 会列出消息。",
+        "请输入 /fork、/fork N（不含最近 N 条消息）或 /fork #ID（只到消息 #ID）。/rewind 会列出消息。",
     ),
     (
         "That is not an answered message of this chat; /rewind lists those.",
-        "这不是此会话中已回答的消息；/rewind 会列出这些消息。",
+        "这不是此会话中已回答的消息；/rewind 会列出已回答的消息。",
     ),
     (
         "This is a sub-agent's chat; to take back what it did, go to the chat whose agent called it.",
@@ -408,8 +413,8 @@ const TABLE: &[Row] = &[
         "未撤回任何内容：{0*}。只有机器已连接时才能恢复文件；请待其恢复连接后重试，或用 /rewind 仅撤回对话。",
     ),
     ("The content to restore is no longer kept; try again.", "要恢复的内容已不再保留；请重试。"),
-    ("Restored: {} and {} more", "已恢复：{0} 等，另有 {1} 个"),
-    ("Removed: {} and {} more", "已删除：{0} 等，另有 {1} 个"),
+    ("Restored: {} and {} more", "已恢复：{0}，以及另外 {1} 个文件"),
+    ("Removed: {} and {} more", "已删除：{0}，以及另外 {1} 个文件"),
     ("requests", "请求数"),
     ("read", "输入"),
     ("of which cached", "其中来自缓存"),
@@ -468,7 +473,7 @@ const TABLE: &[Row] = &[
     ("deny", "已拒绝"),
     ("nobody there", "无人应答"),
     ("answered", "已回答"),
-    ("declined", "已谢绝"),
+    ("declined", "已拒绝"),
     ("page", "网页"),
     ("cli", "命令行"),
     ("it no longer waits for an answer", "已不再等待回答"),

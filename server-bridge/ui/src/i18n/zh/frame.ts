@@ -34,7 +34,7 @@ export const frame: Room<"frame"> = {
   newChat: "新建会话",
   untitled: "未命名",
   signOut: "退出登录",
-  keep: "保留",
+  keep: "取消",
   copy: "复制",
   copied: "已复制",
   selected: "已选中，请自行复制",

@@ -12,7 +12,7 @@ export const memory: Room<"settings">["memory"] = {
   fromChats: "从你的会话中提议",
   on: "开启",
   off: "关闭",
-  fromChatsHint: "每个会话由快速模型读取一次你的消息并提议要记住的内容，可能产生费用。",
+  fromChatsHint: "快速模型会对每个会话读取一次你的消息，并提议要记住的内容；这可能产生费用。",
   proposals: "智能体的提议",
   aboutProposals: "提议在你接受之前不会被使用。",
   kept: "已记住",

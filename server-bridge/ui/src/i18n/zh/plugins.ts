@@ -67,11 +67,11 @@ export const plugins: Room<"settings">["plugins"] = {
   source: "来源地址",
   sourceHint:
     "https://…（.tar.gz 或 .zip 归档）、npm:NAME[@VERSION]、github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]，PLUGIN@MARKETPLACE 或 PLUGIN@github:OWNER/REPOSITORY（市场中的插件），或 shelf:OWNER/NAME（共享的插件）。",
-  file: "归档",
+  file: "归档文件",
   fileHint: ".tar.gz 或 .zip 归档，最大 32 MiB。",
   fileTooLarge: "文件超过 32 MiB。请选择较小的文件，或从来源安装插件。",
   unreadable: "无法读取文件，它可能已改变。请重新选择。",
-  missing: { source: "请输入来源。", archive: "请选择归档。" },
+  missing: { source: "请输入来源。", archive: "请选择归档文件。" },
   look: "查看",
   working: "正在处理…可能需要一分钟。",
   looked: "尚未安装。请先阅读插件会运行的内容，再安装。",

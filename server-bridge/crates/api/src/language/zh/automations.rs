@@ -113,7 +113,8 @@ pub(super) const TABLE: &[Row] = &[
     ("its answer failed", "回答失败"),
     ("its answer was cancelled", "回答已取消"),
     ("its answer was interrupted", "回答已中断"),
-    ("its command ended with the status {}", "命令的最终状态为 {0}"),
+    ("its command ended with the status {}", "命令的最终状态：{0*}"),
+    ("signaled", "被信号终止"),
     ("its message could not be posted", "消息未能发送"),
     (
         "the server could not post the message; the server's log has the reason",
@@ -140,15 +141,28 @@ pub(super) const TABLE: &[Row] = &[
     ("it came while the trigger was paused", "触发器暂停期间收到"),
     ("its event is {}", "事件为 {0}"),
     ("it names no event", "请求未注明事件"),
-    ("{} is not {}", "{0} 不是 {1}"),
+    ("/{} is not {}", "/{0} 不是 {1}"),
     // Refusals of the store.
     ("automation", "自动任务"),
     ("delivery", "保留的请求"),
-    ("run", "运行"),
+    ("run", "运行记录"),
     ("the automation", "自动任务"),
+    ("the run", "运行"),
     (
         "{} has the name of one of the other kind (schedule or trigger); choose another name",
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
-    ("{} is one too many: {} are already waiting; try again later", "{0}已达上限：已有 {1} 个在等待；请稍后再试"),
+    ("{} is one too many: {} are already waiting; try again later", "等待中的{0}已达上限（{1} 次）；请稍后再试"),
+    ("the automation could not be checked", "无法检查该自动任务"),
+    ("it is too long", "过长"),
+    ("there is no trigger at this address", "此地址没有触发器"),
+    ("deliveries that were refused", "被拒绝的请求"),
+    (
+        "the delivery is not signed as this address requires; check the secret at the sender",
+        "请求的签名不符合此地址的要求；请检查发送方的密钥",
+    ),
+    (
+        "this version of the server does not know its kind of signature",
+        "此版本的服务器不支持该触发器的签名方式",
+    ),
 ];

@@ -21,7 +21,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not in this group; add them first", "{0} 不在此群组中，请先添加"),
     (
         "you are a {} of this group, and this needs {} or more; ask an owner of the group",
-        "你在此群组中的权限是 {0}，此操作需要 {1} 或更高权限；请联系群组所有者",
+        "你在此群组中的权限是“{0*}”，此操作需要“{1*}”或更高权限；请联系群组所有者",
     ),
     (
         "@{} works on a machine of {}, who has not let you ask it; ask them for a grant",
@@ -47,7 +47,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the agent's owner was removed from this server", "该智能体的所有者已从此服务器移除"),
     ("the agent's chat was deleted", "该智能体的会话已被删除"),
-    ("no model answered; the agent's owner must choose a model", "没有模型作答；请其所有者选择模型"),
+    ("no model answered; the agent's owner must choose a model", "没有模型作答；请智能体的所有者选择模型"),
     ("its answer was taken back", "其回答已被撤回"),
     ("it was stopped", "已停止"),
     ("it took longer than its limit of {} s", "用时超过 {0} 秒的限制"),
@@ -64,7 +64,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "The budget is used up before step {} (@{}): {} tokens, ${}.{}. May the run use the budget once more?",
-        "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否允许再使用一份预算？",
+        "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否追加一份同样的预算？",
     ),
     (
         "Step {} (@{}) handed files to @{}: they are on {}, in {} (files: {}, bytes: {}).",
@@ -106,7 +106,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("what arrived is not what was read; try again", "收到的内容与读取的内容不一致；请重试"),
     ("{} and {} names like it are taken on {}", "{2} 上的 {0} 及 {1} 个类似名称均已被占用"),
-    ("the server could not record it; its log has the reason", "服务器无法记录此事；原因见服务器日志"),
+    ("the server could not record it; its log has the reason", "服务器未能保存记录；原因见服务器日志"),
     (
         "at most {} outputs are possible; name a directory that holds them",
         "最多可有 {0} 个输出；请指定包含它们的目录",
@@ -117,7 +117,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "step {}: no step follows that gets `{}`; take its outputs away, or add a step",
-        "第 {0} 步：后面没有步骤接收 `{1}`；请去掉其输出，或增加一步",
+        "第 {0} 步：后面没有步骤接收 `{1}`；请去掉该步的输出，或增加一步",
     ),
     ("the answer was not taken: {}", "回答未被采纳：{0*}"),
     ("its run has ended", "该次运行已结束"),
@@ -142,8 +142,91 @@ pub(super) const TABLE: &[Row] = &[
         "{} was removed from this server. {} owns the group now.",
         "{0} 已从此服务器移除。{1} 现在是群组的所有者。",
     ),
+    ("group", "群组"),
+    ("the group", "群组"),
+    ("chain", "链"),
+    ("the chain", "链"),
+    ("agent", "智能体"),
+    ("{} is one too many: you own {}; delete one first", "{0}已达上限：你已拥有 {1} 个；请先删除一个"),
+    ("{} is one too many: the group has {}; remove one first", "{0}已达上限：群组已有 {1} 个；请先移除一个"),
     (
         "a chain needs at least one step, such as `1. @writer: Write a story.`",
         "链至少需要一步，例如 `1. @writer: Write a story.`",
     ),
+    ("reader", "查看者"),
+    ("member", "成员"),
+    ("editor", "编辑者"),
+    ("owner", "所有者"),
+    ("the agent", "智能体"),
+    (
+        "{} is asked {} things already; wait until it has answered some",
+        "{0}已有 {1} 项请求尚未答复；请等待其答复一些后再试",
+    ),
+    ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
+    ("{} has {} agents, which is the most; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
+    (
+        "{} has {} runs of chains in progress, which is the most; stop one first",
+        "{0}中正在运行的链已达上限（{1} 个）；请先停止一个",
+    ),
+    (
+        "{} would have no owner; make somebody else an owner first, or delete the group",
+        "这样{0}将没有所有者；请先将其他人设为所有者，或删除群组",
+    ),
+    ("there is no call {} in this group", "此群组中没有编号为 {0} 的请求"),
+    (
+        "a handle has 1 to {} letters, digits, '-' and '_', and begins with a letter or a digit",
+        "名称须为 1 至 {0} 个字符，可用字母（含汉字）、数字、“-”和“_”，并以字母或数字开头",
+    ),
+    (
+        "{} is no approval mode; use plan, ask, auto-edit or full",
+        "{0} 不是审批模式；请使用 plan、ask、auto-edit 或 full",
+    ),
+    ("{} is no mode of a grant; use ask or own", "{0} 不是有效的授权方式；请使用 ask 或 own"),
+    (
+        "{} is no access; use owner, editor, member or reader",
+        "{0} 不是有效的权限；请使用 owner、editor、member 或 reader",
+    ),
+    ("the message could not be posted", "消息未能发送"),
+    (
+        "the server could not ask the agent; the server's log has the reason",
+        "服务器未能询问智能体；原因见服务器日志",
+    ),
+    ("its answer was stopped", "回答已停止"),
+    // Definitions and runs of chains.
+    ("step {}: {}", "第 {0} 步：{1*}"),
+    ("line {}: {}", "第 {0} 行：{1*}"),
+    ("say what the chain is to work on, in at most {} bytes", "请写明要让链完成的工作，最多 {0} 字节"),
+    ("this gate takes {}", "此处的人工确认只接受：{0}"),
+    ("The person who began it was removed.", "发起它的用户已被移除。"),
+    ("The agent that began it was stopped.", "发起它的智能体已停止。"),
+    (
+        "this version of the server cannot read the chain; update the server, or define the chain again",
+        "此版本的服务器无法读取该链；请更新服务器，或重新设置该链",
+    ),
+    ("a chain may have at most {} steps; make two of it", "一条链最多 {0} 步；请拆成两条"),
+    ("name its agent by the handle, such as @writer", "请填写智能体的名称，例如 @writer"),
+    ("say what @{} is to do", "请写明 @{0} 要做什么"),
+    (
+        "the instruction may have at most {} bytes; put the rest into a file",
+        "指令最多 {0} 字节；请把其余内容放到文件中",
+    ),
+    ("at most {} retries are possible", "最多可重试 {0} 次"),
+    ("an attempt may take from 10s to 24h", "每次尝试的时限必须在 10s 至 24h 之间"),
+    (
+        "a budget has to be more than nothing; leave it out for no bound",
+        "预算必须大于零；不限预算时请不要填写",
+    ),
+    ("the time of a budget may be from 10s to 30d", "预算的时间必须在 10s 至 30d 之间"),
+    ("a chain may have at most {} bytes of text", "链的文本最多 {0} 字节"),
+    ("the budget is named twice", "预算写了两次"),
+    (
+        "write the budget as `budget: 200000 tokens, $2.50, 1h`, or a part of it",
+        "请将预算写成 `budget: 200000 tokens, $2.50, 1h`，或只写其中一部分",
+    ),
+    (
+        "begin each step with its number and its agent, such as `1. @writer: Write a story.`",
+        "请以编号和智能体作为每一步的开头，例如 `1. @writer: Write a story.`",
+    ),
+    ("`[{}]` needs a number, such as [retries 2]", "`[{0}]` 需要一个数字，例如 [retries 2]"),
+    ("`[{}]` needs a time, such as [limit 10m]", "`[{0}]` 需要一个时长，例如 [limit 10m]"),
 ];

@@ -16,6 +16,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("request", "请求"),
     // Managing tools.
+    ("the HTTP tool", "HTTP 工具"),
     ("the tool was not saved: {}", "工具未保存：{0*}"),
     ("the secret {} was not saved: {}", "密钥 {0} 未保存：{1*}"),
     ("the document cannot be imported: {}", "无法导入该文档：{0*}"),
@@ -41,9 +42,12 @@ pub(super) const TABLE: &[Row] = &[
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
         "你没有批准过与此哈希对应的 HTTP 工具；请用 `sandbridge http-tool list` 查看",
     ),
-    ("the document of the HTTP tool {} has no placeholder for it", "HTTP 工具 {0} 的文档中没有它的占位符"),
-    ("it must have {} to {} bytes", "它必须有 {0} 到 {1} 字节"),
-    ("it contains a line break or another control character", "它含有换行或其他控制字符"),
+    (
+        "the document of the HTTP tool {} has no placeholder for it",
+        "HTTP 工具 {0} 的文档中没有此密钥的占位符",
+    ),
+    ("it must have {} to {} bytes", "长度必须为 {0} 到 {1} 字节"),
+    ("it contains a line break or another control character", "它含有换行符或其他控制字符"),
     ("its document has the name {}, and not {}", "其文档的名称是 {0}，而不是 {1}"),
     ("it has no tool {}; it has {}", "其中没有工具 {0}；只有 {1}"),
     ("none of its tools uses the secret {}", "其中没有工具使用密钥 {0}"),
@@ -75,7 +79,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "a secret cannot be used in the path, which services and proxies log; put it into a header, the query or the body",
-        "密钥不能出现在路径中，服务和代理会记录路径；请把它放入请求头、查询或正文",
+        "密钥不能出现在路径中，因为服务和代理会记录路径；请把密钥放入请求头、查询参数或正文",
     ),
     ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
     ("{} cannot be used: {}", "{0} 无法使用：{1*}"),
@@ -86,11 +90,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "nothing was sent: this runner sends HTTP requests only to the hosts that its machine's user named, and {} is not one of them. To permit it, start the runner with --http-allow {}",
-        "未发送任何内容：此运行器只向其机器用户指定的主机发送服务器的 HTTP 请求，而 {0} 不在其中。如果确实要访问此主机，请在启动运行器时加上 --http-allow {1}",
+        "未发送任何内容：此运行器只向所在机器的用户指定的主机发送 HTTP 请求，而 {0} 不在其中。如果确实要访问此主机，请在启动运行器时加上 --http-allow {1}",
     ),
     (
         "nothing was sent: {} is, or leads to, an address where clouds hand out credentials, or one that belongs to no service. To permit such an address, name the address itself with --http-allow",
-        "未发送任何内容：{0} 是（或指向）云平台发放凭据的地址，或不属于任何服务的地址；这类地址必须由 --http-allow 单独指定",
+        "未发送任何内容：{0} 是（或指向）云平台发放凭据的地址，或不属于任何服务的地址；如需允许，请用 --http-allow 指定该地址本身",
     ),
     (
         "nothing was sent: requests from {} reach only the hosts that the server's administrator named with {}, and never an address where clouds hand out credentials",
@@ -113,4 +117,114 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("{} gave no complete answer: {}", "{0} 没有给出完整的响应：{1*}"),
     ("it was silent for {} s", "它有 {0} 秒没有响应"),
+    ("there are {}; {} at most", "共有 {0} 个；最多 {1} 个"),
+    ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),
+    // What is wrong in a document.
+    ("a tool is a JSON object", "工具必须是 JSON 对象"),
+    ("it has {} bytes; {} at most", "长度为 {0} 字节；最多 {1} 字节"),
+    ("they have {} bytes; {} at most", "总长度为 {0} 字节；最多 {1} 字节"),
+    ("{} has {} bytes; {} at most", "{0} 为 {1} 字节；最多 {2} 字节"),
+    (
+        "it must begin with https:// or http:// and a host, written out",
+        "必须以 https:// 或 http:// 开头，并直接写出主机名",
+    ),
+    (
+        "it contains a user name or password; use a header with {{secret.NAME}}",
+        "含有用户名或密码；请改用引用密钥的请求头",
+    ),
+    (
+        "its host is invalid; write an international name in its ASCII form (xn--…)",
+        "主机名无效；国际化域名请写成 ASCII 形式（xn--…）",
+    ),
+    ("its host or port is invalid: {}", "主机名或端口无效：{0*}"),
+    ("it has a fragment (`#`), which is never sent", "含有片段（`#`），而片段不会被发送"),
+    (
+        "its path contains `.` or `..` as a segment; write the path that is meant",
+        "路径中有一段是 `.` 或 `..`；请写出实际路径",
+    ),
+    ("it must be a string or a JSON object", "必须是字符串或 JSON 对象"),
+    (
+        "it is not JSON ({}); for another kind of body set the header Content-Type, for example to text/plain",
+        "不是 JSON（{0}）；如需其他类型的正文，请设置请求头 Content-Type，例如 text/plain",
+    ),
+    (
+        "a form must be a string like a=1&b={{x}} or a JSON object",
+        "表单必须是形如 a=1&b=2 的字符串（值可用占位符），或 JSON 对象",
+    ),
+    ("a body of several parts (multipart) is not supported", "不支持由多个部分组成的正文（multipart）"),
+    (
+        "it is JSON, and the header Content-Type names another kind",
+        "内容是 JSON，但请求头 Content-Type 指定了其他类型",
+    ),
+    ("it is deeper than {} levels", "嵌套超过 {0} 层"),
+    ("a placeholder cannot be the name of a field, only its value", "占位符不能作为字段名，只能作为字段的值"),
+    (
+        "`bodyTemplate`: a {} request has no body; use `queryParams`",
+        "`bodyTemplate`：{0} 请求没有正文；请使用 `queryParams`",
+    ),
+    ("{} is not a valid name of a header", "{0} 不是有效的请求头名称"),
+    (
+        "Accept-Encoding cannot be set: answers are read uncompressed",
+        "不能设置 Accept-Encoding：响应以未压缩的形式读取",
+    ),
+    ("{} occurs twice", "{0} 出现了两次"),
+    ("the key {} occurs twice", "键 {0} 出现了两次"),
+    ("the value of {} must be a string", "{0} 的值必须是字符串"),
+    ("the value of {} must be a string, a number or a boolean", "{0} 的值必须是字符串、数字或布尔值"),
+    ("the list for {} can only hold strings, numbers and booleans", "{0} 的列表只能包含字符串、数字和布尔值"),
+    (
+        "Content-Type cannot contain a placeholder: it decides how the body is written",
+        "Content-Type 不能含有占位符：它决定正文的写法",
+    ),
+    (
+        "a placeholder cannot be a name in a query or a form, only a value",
+        "占位符不能作为查询参数或表单中的名称，只能作为值",
+    ),
+    ("a name in a query or a form must be a literal text", "查询参数或表单中的名称必须是固定文本"),
+    ("it has {} names and values; {} at most", "共有 {0} 对名称和值；最多 {1} 对"),
+    ("a placeholder `{{` has no `}}`", "有占位符没有闭合"),
+    (
+        "`{}` is not a valid name of a secret: it has 1 to {} letters, digits or `_`",
+        "`{0}` 中的密钥名称无效：应为 1 至 {1} 个英文字母、数字或 `_`",
+    ),
+    (
+        "`{}` is not a valid name of a parameter: it has 1 to {} letters, digits, `_`, `-` or `.`",
+        "`{0}` 中的参数名称无效：应为 1 至 {1} 个英文字母、数字、`_`、`-` 或 `.`",
+    ),
+    (
+        "a name between its dots is empty; write for example data.items.0.name",
+        "点号之间的名称为空；请写成 data.items.0.name 的形式",
+    ),
+    ("it is not a JSONPath as in RFC 9535: {}", "不是符合 RFC 9535 的 JSONPath：{0}"),
+    (
+        "they must be a JSON schema of an object, a list, or a map of parameters",
+        "必须是对象的 JSON Schema、参数列表或参数映射",
+    ),
+    ("`properties` is not an object", "`properties` 不是对象"),
+    (
+        "{} is not a valid name for one: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning",
+        "{0} 不是有效的参数名称：请使用 1 至 64 个英文字母、数字、`_`、`-` 或 `.`，且不以 `secret.` 开头",
+    ),
+    ("the schema of {} is not an object", "{0} 的 JSON Schema 不是对象"),
+    ("`required` is not a list of names", "`required` 不是名称列表"),
+    ("`required` names {}, which is not among them", "`required` 中的 {0} 不是已有的参数"),
+    ("each item of the list needs a `name`", "列表的每一项都需要 `name`"),
+    ("{} is described by neither an object nor a text", "{0} 的说明既不是对象，也不是文本"),
+    ("`required` of {} is neither true nor false", "{0} 的 `required` 既不是 true，也不是 false"),
+    (
+        "their schema refers to another document (`$ref`), which is not loaded",
+        "JSON Schema 引用了另一个文档（`$ref`），而该文档不会被加载",
+    ),
+    // OpenAPI documents.
+    ("it is neither JSON nor YAML that can be read: {}", "既不是 JSON，也不是可读取的 YAML：{0}"),
+    (
+        "it is of version 2 (Swagger); convert it to OpenAPI 3.0 first",
+        "版本为 2（Swagger）；请先转换为 OpenAPI 3.0",
+    ),
+    ("it is not an OpenAPI document of version 3.0 or 3.1", "不是 3.0 或 3.1 版本的 OpenAPI 文档"),
+    ("it has no `paths`", "缺少 `paths`"),
+    ("it has no `servers`; {}", "缺少 `servers`；{0*}"),
+    ("its first server {} has no host; {}", "第一个服务器 {0} 没有主机名；{1*}"),
+    ("name the server's address yourself", "请自行填写服务器地址"),
+    ("there is no field {}; the fields are tools and secrets", "没有字段 {0}；可用的字段有 tools 和 secrets"),
 ];

@@ -85,11 +85,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "some passages are found by words only, until the server has embedded them",
-        "部分段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
+        "部分段落目前仅能按词语找到，待服务器完成向量化后即可按语义搜索",
     ),
     (
         "passages found by words only, until the server has embedded them: {}",
-        "{0} 个段落目前仅能按词语找到，待服务器完成向量化后即可按含义搜索",
+        "{0} 个段落目前仅能按词语找到，待服务器完成向量化后即可按语义搜索",
     ),
     (
         "passages found by words only, since the server's embedder refuses them: {}",
@@ -134,4 +134,9 @@ pub(super) const TABLE: &[Row] = &[
         "无法{0}：你的文档总大小不能超过 {1} GiB；请先删除一些",
     ),
     ("there is no user {}; check the name", "没有用户 {0}；请检查用户名"),
+    ("{} needs a name of one line", "{0}需要一个单行名称"),
+    (
+        "{} goes to a collection of a folder: put the file into that folder",
+        "无法{0}：此文档集来自一个文件夹，请将文件放入该文件夹",
+    ),
 ];

@@ -17,6 +17,7 @@ pub(super) const TABLE: &[Row] = &[
     ("arguments", "参数"),
     ("resource", "资源"),
     // Managing servers.
+    ("the MCP server", "MCP 服务器"),
     ("the server was not saved: {}", "服务器未保存：{0*}"),
     (
         "models could not tell {} from your server {}; choose another name",
@@ -29,7 +30,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no MCP server {} here; {}", "此处没有 MCP 服务器 {0}；{1*}"),
     ("there is none", "尚无任何服务器"),
     ("there are {}", "现有：{0}"),
-    ("there are none in {}", "{0} 中没有"),
+    ("there are none in {}", "{0} 中一个也没有"),
     (
         "the MCP server {} waits for your approval: look at it with `sandbridge mcp-server approve {}`, or under MCP servers in the settings",
         "MCP 服务器 {0} 正在等待你批准；请用 `sandbridge mcp-server approve {1}` 或在设置的“MCP 服务器”中查看",
@@ -147,7 +148,7 @@ pub(super) const TABLE: &[Row] = &[
     ("you are not logged in to the MCP server {}", "你尚未登录 MCP 服务器 {0}"),
     (
         "no login of yours is waiting for this address; start it again, and finish within 10 minutes",
-        "没有等待此地址的登录；请重新开始，并在 10 分钟内完成",
+        "此地址没有对应的登录请求；请重新开始登录，并在 10 分钟内完成",
     ),
     (
         "too many logins have begun on this server; try again in 10 minutes",
@@ -160,12 +161,12 @@ pub(super) const TABLE: &[Row] = &[
     ("its login provider is not the one that it named: {}", "登录提供商与服务器声明的不一致：{0}"),
     (
         "the browser was sent to a different address from the one that the login asked for",
-        "浏览器返回的地址与登录时指定的不一致",
+        "浏览器被重定向到的地址与登录时指定的不一致",
     ),
     (
         "the address to come back to has to begin with https://, or be one of the browser's own machine such as http://127.0.0.1:PORT/, \
          without a query",
-        "返回地址必须以 https:// 开头，或为浏览器所在机器的地址，例如 http://127.0.0.1:PORT/，且不含查询参数",
+        "回调地址必须以 https:// 开头，或为浏览器所在机器的地址，例如 http://127.0.0.1:PORT/，且不含查询参数",
     ),
     // Connecting, and listing tools.
     ("it did not answer within {} s", "未在 {0} 秒内响应"),
@@ -204,10 +205,24 @@ pub(super) const TABLE: &[Row] = &[
     ("your servers", "你的服务器"),
     (
         "\"via\" belongs to an address: a command runs on the machine that you use",
-        "\"via\" 只用于地址：命令在你使用的机器上运行",
+        "“via”只用于地址：命令在你使用的机器上运行",
     ),
     (
         "its \"via\" is not the name of a runner: write one as `sandbridge runner list` shows it, or __docker__ for your container",
-        "其 \"via\" 不是运行器的名称：请填写 `sandbridge runner list` 中显示的名称，或表示你的容器的 __docker__",
+        "“via”不是运行器的名称：请填写 `sandbridge runner list` 中显示的名称，或表示你的容器的 __docker__",
     ),
+    ("its answer is longer than {} bytes", "响应超过 {0} 字节"),
+    ("a request has at most {} bytes", "请求最多 {0} 字节"),
+    ("a file of the skill has more than {} bytes", "技能的某个文件超过 {0} 字节"),
+    // What is wrong in a document.
+    ("it is not a valid JSON object: {}", "不是有效的 JSON 对象：{0}"),
+    ("it is not valid JSON: {}", "不是有效的 JSON：{0}"),
+    ("it is not an object", "不是对象"),
+    ("it is not a definition", "不是有效的定义"),
+    ("it has no \"mcpServers\"", "缺少“mcpServers”"),
+    ("\"mcpServers\" is not an object", "“mcpServers”不是对象"),
+    ("the field {} has the wrong type", "字段 {0} 的类型有误"),
+    ("it defines more than {} servers", "定义的服务器超过 {0} 个"),
+    ("it is larger than {} KiB", "超过 {0} KiB"),
+    ("its name does not have 1 to {} bytes", "名称须为 1 至 {0} 字节"),
 ];

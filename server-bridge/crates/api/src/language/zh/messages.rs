@@ -22,7 +22,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "This sub-agent was closed: nobody called it for 30 minutes. Ask this chat's agent to call a new one.",
-        "这个子智能体已关闭：30 分钟内没有人调用它。请让此会话的智能体调用新的子智能体。",
+        "这个子智能体已关闭：30 分钟内未被调用。请让此会话的智能体调用新的子智能体。",
     ),
     (
         "This chat has no sub-agent that you can write to. You can write to a sub-agent that has a name, for 30 minutes after its last call.",
@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
     ("this message shows no card that can be answered", "这条消息中没有可以回答的卡片"),
     (
         "this card was answered already ({}, from {}); the first answer counts",
-        "这张卡片已回答过（{0}，来自 {1}），以第一次回答为准",
+        "这张卡片已回答过（{0}，来自{1*}），以第一次回答为准",
     ),
     ("“{}” has to be filled in", "“{0}”必须填写"),
     ("“{}” takes at most {} bytes", "“{0}”最多 {1} 字节"),

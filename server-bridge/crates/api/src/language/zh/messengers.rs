@@ -48,7 +48,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Address for deliveries", "接收推送的地址"),
     (
         "Leave it empty, and the server asks Telegram for messages. If Telegram is to deliver them: save the account once, and enter the address for deliveries that it shows then, with the token again. Telegram needs an https address that it can reach.",
-        "留空则由服务器向 Telegram 拉取消息。若要由 Telegram 推送：先保存一次账号，再填入它显示的推送地址，并重新填写令牌。Telegram 需要它能访问的 https 地址。",
+        "留空则由服务器从 Telegram 拉取消息。若要由 Telegram 推送：先保存一次账号，再填入它显示的推送地址，并重新填写令牌。Telegram 需要它能访问的 https 地址。",
     ),
     (
         "enter the address for deliveries that this account shows after it was saved once",
@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Row] = &[
         "飞书为 https://open.feishu.cn，Lark 为 https://open.larksuite.com。",
     ),
     ("the application has no bot", "此应用没有启用机器人"),
-    ("the platform refuses the token, even a new one", "令牌一再被拒绝"),
+    ("the platform refuses the token, even a new one", "平台拒绝令牌，重新获取后仍被拒绝"),
     // QQ.
     (
         "Create a bot at q.qq.com and copy the AppID from its development settings.",
@@ -117,7 +117,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Copy it from the same page; it is shown only once.", "从同一页面复制；它只显示一次。"),
     (
         "Enter websocket, or webhook if the bot has a callback address in its settings; in that case enter this account's address there.",
-        "websocket；若机器人设置中填了回调地址，则为 webhook，并在那里填入此账号的地址。",
+        "填写 websocket；若机器人设置中使用回调地址，则填写 webhook，并把此账号的地址填入机器人设置。",
     ),
     (
         "Enter yes if QQ has granted the bot Markdown messages, which it does on request. Otherwise texts are sent without formatting, and choices are numbered.",
@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "For a WebSocket client in NapCat: the IP address and port of this server that NapCat connects to, such as 0.0.0.0:6199.",
-        "用于 NapCat 的 WebSocket 客户端：本服务器供 NapCat 连接的地址，例如 0.0.0.0:6199。",
+        "用于 NapCat 的 WebSocket 客户端：本服务器供 NapCat 连接的 IP 地址和端口，例如 0.0.0.0:6199。",
     ),
     (
         "The token that NapCat's network settings hold for this connection; at least 16 characters if NapCat connects to this server.",
@@ -153,7 +153,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the address must begin with ws:// or wss://", "地址必须以 ws:// 或 wss:// 开头"),
     ("the address must begin with wss://", "地址必须以 wss:// 开头"),
     ("the address to listen on must be an IP address and a port", "监听地址必须是 IP 地址和端口"),
-    ("enter either the address to connect to or the address to listen on", "请填写地址或监听地址其中之一"),
+    (
+        "enter either the address to connect to or the address to listen on",
+        "请填写“地址”和“监听地址”其中之一",
+    ),
     ("the token is refused", "令牌被拒绝"),
     ("the account is not logged in at QQ", "此账号没有登录 QQ"),
     ("listening on {}: {}", "监听 {0}：{1*}"),
@@ -181,30 +184,30 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is missing", "缺少：{0*}"),
     ("status {}", "状态码 {0}"),
     ("no answer came", "没有收到应答"),
-    ("the request took too long", "耗时过长"),
-    ("the transfer took too long", "耗时过长"),
-    ("the connection could not be made in time", "连接耗时过长"),
-    ("the message could not be sent in time", "发送耗时过长"),
+    ("the request took too long", "请求耗时过长"),
+    ("the transfer took too long", "传输耗时过长"),
+    ("the connection could not be made in time", "未能及时建立连接"),
+    ("the message could not be sent in time", "未能及时发送消息"),
     ("the connection ended", "连接已断开"),
     ("the connection ended before the answer", "连接在收到应答前断开"),
     ("the account is not connected", "此账号没有连接"),
     ("nothing was received for {} s", "{0} 秒内没有收到任何数据"),
     ("the connection was closed with code {}: {}", "连接被关闭（{0}）：{1*}"),
     ("the connection was closed with code {}", "连接被关闭（{0}）"),
-    ("TLS failed", "TLS 失败"),
-    ("the WebSocket failed", "WebSocket 失败"),
+    ("TLS failed", "TLS 连接失败"),
+    ("the WebSocket failed", "WebSocket 连接失败"),
     ("too many requests", "请求过多"),
     ("the platform asks to wait {} ms", "平台要求等待 {0} 毫秒"),
     ("the platform refuses the message: {}", "平台拒绝此消息：{0*}"),
     ("the conversation is closed: {}", "对话已关闭：{0*}"),
     ("the platform accepts no more answers to this message", "平台不再接受对此消息的回复"),
     ("the platform asks to connect again", "平台要求重新连接"),
-    ("the platform ends the connection", "平台结束了连接"),
+    ("the platform ends the connection", "平台断开了连接"),
     ("the platform gave no address of its gateway", "平台没有给出网关地址"),
     ("the platform gives no token", "平台没有给出令牌"),
     ("a heartbeat was not answered", "心跳没有得到回应"),
     ("the session is invalid", "连接会话无效"),
-    ("the events could not be stored: {}", "未能保存：{0*}"),
+    ("the events could not be stored: {}", "未能保存事件：{0*}"),
     ("it is larger than {} bytes", "超过 {0} 字节"),
     // What is lost.
     (
@@ -217,10 +220,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "messages that were sent more than a minute before this connection are lost: DingTalk delivers nothing later",
-        "此次连接一分钟之前的消息已丢失：钉钉不会补发",
+        "在此次连接前超过一分钟发送的消息已丢失：钉钉不会补发",
     ),
     (
         "the session could not be resumed: messages that were sent since it ended are lost",
-        "无法恢复连接会话：此后的消息已丢失",
+        "无法恢复连接会话：会话结束后发送的消息已丢失",
     ),
+    ("Feishu sent a fragment that cannot be used: {}", "飞书发来的分片无法使用：{0*}"),
 ];

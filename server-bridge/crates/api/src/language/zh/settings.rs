@@ -71,15 +71,15 @@ pub(super) const TABLE: &[Row] = &[
         "{0} 是服务器所在网络的地址，不允许用户的模型使用；请联系服务器管理员",
     ),
     (
-        "is not a provider's address; it must begin with https:// or http://",
-        "不是提供商的地址；必须以 https:// 或 http:// 开头",
+        "{} is not a provider's address; it must begin with https:// or http://",
+        "{0} 不是提供商的地址；必须以 https:// 或 http:// 开头",
     ),
     (
         "an address must not contain a user or a password; give the key separately",
         "地址不能包含用户名或密码；请单独输入密钥",
     ),
-    ("has a query or a fragment; leave it out", "包含查询参数或片段；请去掉"),
-    ("would send your key unencrypted; use https://", "会以明文发送密钥；请使用 https://"),
+    ("{} has a query or a fragment; leave it out", "{0} 包含查询参数或片段；请去掉"),
+    ("{} would send your key unencrypted; use https://", "{0} 会以明文发送密钥；请使用 https://"),
     ("it contains characters that no key has; paste it again", "包含无效字符；请重新粘贴"),
     ("the instructions are longer than 32 KiB; shorten them", "指令超过 32 KiB；请缩短"),
     (
@@ -103,7 +103,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the user who chose the embedder is no longer an administrator; choose an embedder again",
-        "选择嵌入模型的管理员已不再是管理员；请重新选择",
+        "选择嵌入模型的用户已不是管理员；请重新选择嵌入模型",
     ),
     (
         "this provider has no embeddings; choose a subscription of another one",
@@ -112,7 +112,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{}; until then, search goes by words alone", "{0}；在此之前仅按词语搜索"),
     (
         "the built-in embedder's file {} is not installed; put it there with scripts/build, or choose another embedder",
-        "内置嵌入模型的文件 {0} 尚未安装；请用 scripts/build 放入，或选择其他嵌入模型",
+        "内置嵌入模型的文件 {0} 尚未安装；请运行 scripts/build 安装，或选择其他嵌入模型",
     ),
     (
         "the embedder does not answer: {}; check its subscription, or choose another embedder",
@@ -126,7 +126,7 @@ pub(super) const TABLE: &[Row] = &[
         "the embedder returned an unusable vector ({}); choose another model",
         "嵌入模型返回了无法使用的向量（{0}）；请选择其他模型",
     ),
-    ("the number of answers at once must be from 1 to {}", "同时回答的数量必须为 1 至 {0}"),
+    ("the number of answers at once must be from 1 to {}", "并行回答数必须为 1 至 {0}"),
     (
         "{} cannot be the file of the base prompt; name a file in the server's home directory that ends in .md, such as prompt.md",
         "{0} 不能作为基础提示词文件；请指定服务器主目录中以 .md 结尾的文件，例如 prompt.md",
@@ -207,7 +207,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
     ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请移除一个不用的"),
     ("{} takes longer than {} s; look for other words", "{0}超过 {1} 秒；请换其他词"),
-    ("{} has more than {} words; use those that matter most", "{0}超过 {1} 个词；请只用最重要的词"),
+    ("{} has more than {} words; use those that matter most", "{0}包含的词超过 {1} 个；请只用最重要的词"),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
     ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
     ("the password", "密码"),
@@ -253,4 +253,32 @@ pub(super) const TABLE: &[Row] = &[
         "the {} has {} characters, and at most {} are allowed; shorten it",
         "{0*}有 {1} 个字符，最多允许 {2} 个；请缩短",
     ),
+    ("the memory {} is a proposal, which the user accepts or rejects", "记忆 {0} 是提议，由用户接受或拒绝"),
+    ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请改为修改其文本"),
+    (
+        "the memory {} was already replaced by memory {}; replace memory {} if it is no longer true",
+        "记忆 {0} 已被记忆 {1} 取代；如果记忆 {1} 的内容已不正确，请替换记忆 {2}",
+    ),
+    ("{} can replace at most {} memories", "一条{0}最多取代 {1} 条记忆"),
+    // What the store refuses, and why.
+    ("exec", "命令"),
+    ("gate", "人工确认"),
+    ("the answer", "回答"),
+    ("the approval", "批准"),
+    ("the description", "说明"),
+    ("the event", "事件"),
+    ("the file", "文件"),
+    ("the key", "密钥"),
+    ("the message", "消息"),
+    ("the name", "名称"),
+    ("the path", "路径"),
+    ("the request", "请求"),
+    ("the secret", "密钥"),
+    ("the setting", "设置"),
+    ("the source", "来源"),
+    ("the text", "文本"),
+    ("{} cannot be added to {} others; remove some first", "{0}已达上限：已有 {1} 条；请先移除一些"),
+    ("{} cannot be added to {} others; revoke some first", "{0}已达上限：已有 {1} 项；请先撤销一些"),
+    ("{} needs a hash of {} hexadecimal digits", "{0}需要 {1} 位十六进制的哈希"),
+    ("mode must be flat, letta or typed", "记忆方式必须是 flat、letta 或 typed"),
 ];

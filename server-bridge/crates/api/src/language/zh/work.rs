@@ -56,13 +56,22 @@ pub(super) const TABLE: &[Row] = &[
     ("name", "名称"),
     ("text", "文本"),
     ("task", "任务"),
-    ("about", "内容概要"),
+    ("about", "涉及"),
     ("query", "搜索词"),
+    ("block", "块"),
+    ("replaces", "取代"),
+    ("until", "有效期至"),
+    ("when", "时间"),
+    ("from", "签名方式"),
+    ("event", "事件"),
+    ("only if", "条件"),
+    ("field", "字段"),
+    ("id", "编号"),
     ("file: ", "文件："),
     ("machine: ", "机器："),
     ("directory: ", "目录："),
     ("user: ", "用户："),
-    ("note: ", "说明："),
+    ("note: ", "注意："),
     ("always: ", "始终允许："),
     ("only this once: ", "仅限这一次："),
     (
@@ -110,14 +119,14 @@ pub(super) const TABLE: &[Row] = &[
     ("it was ended elsewhere", "已在别处结束"),
     (
         "it stopped after {} rounds; send any message to let it go on",
-        "已在 {0} 轮后停止；发送任意消息即可继续",
+        "已在 {0} 轮模型请求后停止；发送任意消息即可继续",
     ),
     ("the model refused to answer that", "模型拒绝回答"),
     ("the model refused", "模型拒绝了请求"),
     ("the answer was cut off at its maximum length; say \"go on\"", "回答达到长度上限而中断；请发送“继续”"),
     (
         "{}; the turn ends here. Send any message to go on when it is back.",
-        "{0*}；此次回答到此为止。待其恢复后，发送任意消息即可继续。",
+        "{0*}；此次回答到此为止。待机器恢复连接后，发送任意消息即可继续。",
     ),
     ("the conversation fills the model's window", "对话已占满模型的上下文窗口"),
     (
@@ -202,7 +211,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "this runner was started with the profile {}; it runs nothing under the wider {}: start it with --profile {} on its machine if that is wanted",
-        "此运行器以配置 {0} 启动，不会以更宽松的 {1} 运行；如有需要，请在其机器上用 --profile {2} 启动",
+        "此运行器以 {0} 沙箱配置启动，不会以更宽松的 {1} 运行命令；如有需要，请在其机器上用 --profile {2} 启动",
     ),
     // What a runner has to have.
     (
@@ -371,7 +380,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "this runner was started with the profile read-only; nothing can be changed through it",
-        "此运行器以 read-only 配置启动；无法通过它更改任何内容",
+        "此运行器以 read-only 沙箱配置启动；无法通过它更改任何内容",
     ),
     ("{}; nothing was written: look at it again", "{0}；未写入任何内容：请重新查看"),
     ("its name now belongs to something that is not a file", "该名称现在对应的不是文件"),
@@ -390,8 +399,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the runner is stopping; nothing was written", "运行器正在停止；未写入任何内容"),
     ("the runner gave up on this request; its log says why", "运行器放弃了此请求；原因见其日志"),
-    ("the pattern is longer than {} bytes: give a shorter one", "搜索模式超过 {0} 字节：请缩短"),
-    ("the pattern {} is not understood: {}", "无法解析搜索模式 {0}：{1}"),
+    ("the pattern is longer than {} bytes: give a shorter one", "匹配模式超过 {0} 字节：请缩短"),
+    ("the pattern {} is not understood: {}", "无法解析匹配模式 {0}：{1}"),
     ("the upload broke off ({}); nothing was changed", "上传中断（{0}）；未做任何更改"),
     (
         "the upload broke off ({}); nothing was changed: send it again",

@@ -78,11 +78,11 @@ pub(super) const TABLE: &[Row] = &[
     // The settings.
     (
         "only an administrator's account can be shared with every user; save it without sharing",
-        "只有管理员的账号可以共享给所有用户；请取消共享后再保存",
+        "只有管理员的机器人账号可以共享给所有用户；请取消共享后再保存",
     ),
     (
         "only an administrator's account can listen on an address of the server; have this account connect to the messenger",
-        "只有管理员的账号可以在服务器的地址上监听；请让此账号主动连接平台",
+        "只有管理员的机器人账号可以在服务器的地址上监听；请让此账号主动连接平台",
     ),
     (
         "the value {} was changed, so the secrets would be sent to another address; enter these again: {}",

@@ -128,7 +128,9 @@ fn check_part(part: &CardPart) -> Result<usize> {
             line("the text of a link", text, LABEL_MAX_BYTES)?;
             sized("a link", url, URL_MAX_BYTES)?;
             if !is_web(url) {
-                return Err(Error::new("a link must begin with http:// or https://, and must not contain spaces"));
+                return Err(Error::new(
+                    "a link must begin with http:// or https://, and must not contain spaces",
+                ));
             }
             text.len() + url.len()
         }

@@ -39,9 +39,9 @@ impl House {
     async fn guarded_embedder(&self, earlier: Option<&str>) -> Result<Option<Guarded>> {
         let chosen = match earlier {
             None => self.settings.values().embedder.unwrap_or_default(),
-            Some(setting) => {
-                setting.parse().map_err(|()| Error::refused("invalid", "this is not a setting of the embedder"))?
-            }
+            Some(setting) => setting
+                .parse()
+                .map_err(|()| Error::refused("invalid", "this is not a setting of the embedder"))?,
         };
         let setting = chosen.to_string();
         let rest = self.models.embedder_rest(&setting);

@@ -14,12 +14,17 @@ pub(crate) fn text(call: &GroupCall, title: &str, since: &[GroupEntry], files: &
     let group = one_line(title);
     let mut text = match (&call.by_agent, call.mode) {
         (Some(by), Some(CallMode::Answer)) => {
-            format!("In the group \"{group}\", @{by} answers what you asked it on behalf of {}.\n", call.asked_by)
+            format!(
+                "In the group \"{group}\", @{by} answers what you asked it on behalf of {}.\n",
+                call.asked_by
+            )
         }
         (Some(by), Some(CallMode::HandOff)) => {
             format!("In the group \"{group}\", @{by} hands over to you what {} asks.\n", call.asked_by)
         }
-        (Some(by), Some(_)) => format!("In the group \"{group}\", @{by} asks you on behalf of {}.\n", call.asked_by),
+        (Some(by), Some(_)) => {
+            format!("In the group \"{group}\", @{by} asks you on behalf of {}.\n", call.asked_by)
+        }
         _ => format!("In the group \"{group}\", {} asks you.\n", call.asked_by),
     };
     let log = digest(since);

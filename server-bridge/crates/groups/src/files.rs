@@ -66,7 +66,10 @@ impl Inner {
         let row = self.store.handover(call.id).await?;
         if let Some(row) = row.filter(|row| row.ended_at_ms.is_some()) {
             return Ok(if row.to_runner != agent.runner {
-                never(&format!("@{} has moved to another machine since the files arrived; try again", agent.handle))
+                never(&format!(
+                    "@{} has moved to another machine since the files arrived; try again",
+                    agent.handle
+                ))
             } else {
                 let HandOver { directory, files, size_bytes, .. } = &row;
                 Ready::Go(said(Some(Arrived { directory, files: *files, size_bytes: *size_bytes })))

@@ -175,7 +175,10 @@ impl Groups {
             replies(&GateKind::from(row.kind.as_str()), u32::try_from(row.attempt).unwrap_or(u32::MAX));
         if !takes.contains(&answer.reply) {
             let takes: Vec<_> = takes.iter().map(GateReply::as_str).collect();
-            return Err(Error::invalid(format!("this gate accepts only these replies: {}", takes.join(", "))));
+            return Err(Error::invalid(format!(
+                "this gate accepts only these replies: {}",
+                takes.join(", ")
+            )));
         }
         if answer.reply == GateReply::Edit && text.trim().is_empty() {
             return Err(Error::invalid("the edited text is empty; write what goes to the next step"));

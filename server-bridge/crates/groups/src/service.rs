@@ -352,9 +352,9 @@ fn access(word: &GroupAccess) -> Result<Access> {
         GroupAccess::Editor => Ok(Access::Editor),
         GroupAccess::Member => Ok(Access::Member),
         GroupAccess::Reader => Ok(Access::Reader),
-        GroupAccess::Unknown(word) => {
-            Err(Error::invalid(format!("{word:?} is not a kind of access; use owner, editor, member or reader")))
-        }
+        GroupAccess::Unknown(word) => Err(Error::invalid(format!(
+            "{word:?} is not a kind of access; use owner, editor, member or reader"
+        ))),
     }
 }
 

@@ -154,7 +154,10 @@ fn is_of_scope(item: &MemoryItem, wanted: &Write<'_>) -> bool {
 fn check_replaced(items: &[MemoryItem], wanted: &Write<'_>) -> store::Result<()> {
     let invalid = |what, rule: String| Err(store::Error::Invalid { what, rule });
     if wanted.kind == MemoryKind::Core && !wanted.supersedes.is_empty() {
-        return invalid("core block", "cannot replace memories; change its text, and forget those".to_owned());
+        return invalid(
+            "core block",
+            "cannot replace memories; change its text, and forget those".to_owned(),
+        );
     }
     for id in wanted.supersedes {
         match items.iter().find(|item| item.id == *id) {

@@ -21,8 +21,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "recall_masked";
-    const DESCRIPTION: &'static str =
-        "Reads an old result that was masked to save room in the conversation. The line in its place has its id.";
+    const DESCRIPTION: &'static str = "Reads an old result that was masked to save room in the conversation. The line in its place has its id.";
     const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {

@@ -36,7 +36,5 @@ async fn text(context: &PromptContext<'_>) -> Made {
     let of = if cwd.starts_with('/') { "" } else { ", relative to the workspace" };
     let (facts, place) = (sandbox.facts(), sandbox.place());
     let (os, arch) = (&facts.os, &facts.arch);
-    Ok(Some(format!(
-        "You work on {place} ({os}, {arch}). The current directory is {cwd}{of}."
-    )))
+    Ok(Some(format!("You work on {place} ({os}, {arch}). The current directory is {cwd}{of}.")))
 }

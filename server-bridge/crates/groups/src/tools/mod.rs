@@ -57,7 +57,9 @@ async fn outcome(
     cancelled: &CancellationToken,
 ) -> Result<Outcome, Failure> {
     if is_in_background {
-        return Ok(Outcome::done(format!("Run {run} has begun; the output of its steps is in the group's log.")));
+        return Ok(Outcome::done(format!(
+            "Run {run} has begun; the output of its steps is in the group's log."
+        )));
     }
     let run = groups.run_of(group, run, cancelled).await?;
     let mut text = match (&run.state, &run.gate) {

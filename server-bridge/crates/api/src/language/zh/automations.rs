@@ -152,7 +152,10 @@ pub(super) const TABLE: &[Row] = &[
         "{} has the name of one of the other kind (schedule or trigger); choose another name",
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
-    ("{} is one too many: {} are already waiting; try again later", "等待中的{0}已达上限（{1} 次）；请稍后再试"),
+    (
+        "{} is one too many: {} are already waiting; try again later",
+        "等待中的{0}已达上限（{1} 次）；请稍后再试",
+    ),
     ("the automation could not be checked", "无法检查该自动任务"),
     ("it is too long", "过长"),
     ("there is no trigger at this address", "此地址没有触发器"),

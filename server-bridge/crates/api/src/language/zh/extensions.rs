@@ -110,7 +110,10 @@ pub(super) const TABLE: &[Row] = &[
         "你已有来自 {1} 的插件市场 {0}；请先移除它：`sandbridge plugin marketplace remove {2}`",
     ),
     ("{} shares no plugin {}", "{0} 没有共享插件 {1}"),
-    ("only its owner and administrators can stop the sharing of a plugin", "只有插件的所有者和管理员可以将其下架"),
+    (
+        "only its owner and administrators can stop the sharing of a plugin",
+        "只有插件的所有者和管理员可以将其下架",
+    ),
     ("Nothing in this workspace waits for your approval.", "此工作区中没有等待你批准的内容。"),
     ("This waits for your approval in {}:", "{0} 中有以下内容等待你批准："),
     ("More that waits, and is asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),

@@ -74,7 +74,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the files of step {} are on their way from {} to {}", "第 {0} 步的文件正在从 {1} 传往 {2}"),
     ("the files of step {} could not be passed on: {}", "第 {0} 步的文件无法传递：{1*}"),
     ("@{} was removed from the group", "@{0} 已被移出群组"),
-    ("@{} has moved to another machine since the files arrived; try again", "文件送达之后，@{0} 换了机器；请重试"),
+    (
+        "@{} has moved to another machine since the files arrived; try again",
+        "文件送达之后，@{0} 换了机器；请重试",
+    ),
     ("the owner of @{} was removed from this server", "@{0} 的所有者已从此服务器移除"),
     ("the runner {} was revoked", "运行器 {0} 已吊销"),
     (

@@ -13,6 +13,7 @@ mod budgets;
 mod chain_files;
 mod gates;
 mod people;
+mod terminal;
 mod tools;
 mod waits;
 

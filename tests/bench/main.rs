@@ -12,6 +12,7 @@ mod docker;
 mod embedding;
 mod engine;
 mod files;
+mod groups;
 mod handle;
 mod hooks;
 mod idle;
@@ -59,6 +60,7 @@ const GROUPS: &[Group] = &[
         rows
     }),
     ("hooks", |_| hooks::rows()),
+    ("groups", |_| groups::rows()),
     ("page", |_| page::rows()),
     ("embedding", |_| embedding::rows()),
     ("knowledge", |_| knowledge::rows()),

@@ -9,8 +9,13 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Asked, Machine, Person, Reply, eventually};
 
+mod budgets;
 mod chain_files;
+mod gates;
+mod people;
+mod terminal;
 mod tools;
+mod waits;
 
 use crate::agent_tools::{asking, post};
 use crate::world::World;
@@ -27,9 +32,7 @@ pub(crate) struct Team {
 
 /// The handle of the agent that is asked.
 pub(crate) fn handle(asked: &Asked) -> String {
-    let system = asked.system();
-    let rest = system.split_once("You are @").map(|(_, rest)| rest.to_owned()).unwrap_or_default();
-    rest.split(',').next().unwrap_or_default().to_owned()
+    asked.agent()
 }
 
 fn last_line(asked: &Asked) -> String {
@@ -76,7 +79,6 @@ impl Team {
         self.alice(&["log", &self.group])["entries"].as_array().unwrap().clone()
     }
 
-    /// What agents said so far, each with its handle.
     /// The whole log, the newest part first: the command line shows 100 entries at a time.
     pub(crate) fn all_entries(&self) -> Vec<Value> {
         let mut all = self.entries();
@@ -90,6 +92,7 @@ impl Team {
         }
     }
 
+    /// What agents said so far, each with its handle.
     fn said(&self) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let entries = self.entries();

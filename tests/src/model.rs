@@ -62,11 +62,14 @@ pub const MODELS: [&str; 2] = ["scripted", "scripted-swift"];
 /// How long.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// An answer: the handle of the agent that gave it, when the request had arrived completely, and when the answer had been sent.
+struct Answered(String, Instant, Instant);
+
 /// The requests so far.
 #[derive(Default)]
 struct Log {
     asked: Mutex<Vec<Asked>>,
-    times: Mutex<Vec<(Instant, Instant)>>,
+    times: Mutex<Vec<Answered>>,
 }
 
 impl ScriptedModel {
@@ -113,7 +116,15 @@ impl ScriptedModel {
 
     /// The times at which each request had arrived completely, and at which its answer had been sent.
     pub fn times(&self) -> Vec<(Instant, Instant)> {
-        self.log.times.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let times = self.log.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.iter().map(|Answered(_, came, went)| (*came, *went)).collect()
+    }
+
+    /// The same of an agent of a group, by its handle.
+    pub fn times_of(&self, handle: &str) -> Vec<(Instant, Instant)> {
+        let times = self.log.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = times.iter().filter(|Answered(agent, ..)| agent == handle);
+        own.map(|Answered(_, came, went)| (*came, *went)).collect()
     }
 
     /// The options of `sandbridge serve` for it.
@@ -142,6 +153,18 @@ impl Asked {
         }
         let blocks = self.body["system"].as_array().unwrap().iter();
         blocks.map(|block| block["text"].as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// The handle of the agent of a group that is asked; empty if none is.
+    pub fn agent(&self) -> String {
+        let system = if self.path == "/v1/chat/completions" {
+            self.body["messages"][0]["content"].as_str()
+        } else {
+            let blocks = self.body["system"].as_array().into_iter().flatten();
+            blocks.filter_map(|block| block["text"].as_str()).find(|text| text.contains("You are @"))
+        };
+        let rest = system.and_then(|system| system.split_once("You are @")).map_or("", |(_, rest)| rest);
+        rest.split(',').next().unwrap_or_default().to_owned()
     }
 
     /// The names of the tools that it may call.
@@ -193,7 +216,11 @@ fn serve(stream: TcpStream, habits: Habits, script: &Mutex<Box<Script>>, log: &L
         let reply = (script.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
         // The client may be gone, and that may be intended.
         let written = write(&mut writer, &asked, reply, habits, tokens);
-        log.times.lock().unwrap_or_else(PoisonError::into_inner).push((came, Instant::now()));
+        log.times.lock().unwrap_or_else(PoisonError::into_inner).push(Answered(
+            asked.agent(),
+            came,
+            Instant::now(),
+        ));
         if written.is_err() {
             return;
         }

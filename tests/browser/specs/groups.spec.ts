@@ -1,10 +1,13 @@
 /** Groups and chains: two people and three agents on three machines; a chain whose gate the other person answers on a phone. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import type { Person } from "../house/server";
-import { expect, expectAccessible, lastOfUser, picture, signedIn, test as base } from "../house/test";
+import type { Machine, Person } from "../house/server";
+import { expect, expectAccessible, isAfterTool, lastOfUser, picture, signedIn, test as base } from "../house/test";
 
 interface Team {
   bob: Person;
+  desk: Machine;
   /** Alice's group "Work": @coder on her laptop, @tester on her tower, bob's @writer on his desk, which she may ask. */
   group: number;
 }
@@ -13,7 +16,7 @@ const test = base.extend<{ team: Team }>({
   team: async ({ server, alice, laptop }, use) => {
     void laptop;
     const bob = await server.person("bob");
-    await Promise.all([alice.machine("tower"), bob.machine("desk")]);
+    const [desk] = await Promise.all([bob.machine("desk"), alice.machine("tower")]);
     const { id: group } = await alice.json(["group", "create", "Work"]);
     const at = String(group);
     await alice.run(["group", "add-person", at, "bob"]);
@@ -21,7 +24,7 @@ const test = base.extend<{ team: Team }>({
     await alice.run(["group", "add-agent", at, "tester", "--on", "tower", "--approval", "full"]);
     await bob.run(["group", "add-agent", at, "writer", "--on", "desk", "--approval", "full"]);
     await bob.run(["group", "grant", at, "writer", "alice", "--mode", "own"]);
-    await use({ bob, group });
+    await use({ bob, desk, group });
     await bob.close();
   },
 });
@@ -147,6 +150,65 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await expect(replay.getByRole("button", { name: "Next step" })).toBeDisabled();
   await expectAccessible(page);
   await picture(page, "run");
+  expect(errors).toEqual([]);
+  await bobs.context().close();
+});
+
+test("files go from one machine to the next with a step, and missing ones are a question to a person", async ({ page, browser, model, laptop, team }) => {
+  let attempts = 0;
+  model.answers((asked) => {
+    const system = String(asked.messages[0]?.content);
+    const result = String(asked.messages.at(-1)?.content);
+    if (system.includes("You are @coder")) {
+      if (isAfterTool(asked)) return { say: "It is measured." };
+      // The first attempt makes no report.
+      attempts += 1;
+      return attempts === 1 ? { say: "It rains." } : { call: [["Shell", { command: "mkdir -p report && printf '12 mm' > report/rain.txt" }]] };
+    }
+    if (system.includes("You are @writer")) {
+      return isAfterTool(asked) ? { say: `It says ${result.includes("12 mm") ? "12 mm" : "nothing"}.` } : { call: [["Shell", { command: "cat handed/1/1/report/rain.txt" }]] };
+    }
+    return { say: "checked" };
+  });
+  await openGroup(page);
+  const parts = page.getByRole("navigation", { name: "Parts of the group" });
+  await parts.getByRole("link", { name: "Chains" }).click();
+  await page.getByRole("button", { name: "New chain" }).click();
+  await page.getByLabel("Name of the chain").fill("rain");
+  for (const [number, agent, instruction] of [["1", "coder", "measure the rain"], ["2", "writer", "write about the report"], ["3", "tester", "check it"]] as const) {
+    if (number !== "1") await page.getByRole("button", { name: "Add step" }).click();
+    await page.getByLabel(`Agent of step ${number}`).selectOption(agent);
+    await page.getByLabel(`Instruction of step ${number}`).fill(instruction);
+  }
+  await page.getByTestId("step").nth(0).getByLabel("Files for the next step").fill("report/");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByLabel("Request").fill("the rain of today");
+  await page.getByRole("button", { name: "Run rain" }).click();
+  await expect(page.getByTestId("gate")).toContainText("report");
+  await expect(steps(page).nth(0)).toHaveAttribute("data-state", "asking");
+
+  // Bob has it done again, on a phone.
+  const { page: bobs, errors } = await signedIn(browser, team.bob);
+  await bobs.setViewportSize({ width: 390, height: 844 });
+  await bobs.goto(`/${new URL(page.url()).hash}`);
+  const gate = bobs.getByTestId("gate");
+  await gate.getByRole("button", { name: "Do it again" }).click();
+  await gate.getByLabel("What to change").fill("make the report");
+  await gate.getByRole("button", { name: "Do it again" }).click();
+  for (const of of [page, bobs]) {
+    await expect(of.getByTestId("run-state")).toHaveText("done");
+    await expect(steps(of).nth(0)).toContainText("2 attempts");
+    await expect(steps(of).nth(1)).toContainText("received files in handed/1/1");
+    await expect(steps(of).nth(2)).not.toContainText("received files");
+  }
+  await expectAccessible(bobs);
+  expect(readFileSync(join(team.desk.workspace, "handed/1/1/report/rain.txt"), "utf8")).toBe("12 mm");
+  expect(existsSync(join(laptop.workspace, "handed"))).toBe(false);
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByRole("button", { name: "Next step" }).click();
+  await expect(page.getByTestId("replay")).toContainText("It says 12 mm.");
+  await parts.getByRole("link", { name: "Log" }).click();
+  await expect(entries(page).filter({ hasText: "Step 1 of @coder handed files to @writer" })).toContainText("desk");
   expect(errors).toEqual([]);
   await bobs.context().close();
 });

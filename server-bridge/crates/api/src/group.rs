@@ -122,7 +122,7 @@ pub struct GroupLead {
 /// A message to a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupPost {
-    /// The text, at most 1 MiB. `@handle` asks an agent, `@all` every agent that the caller may ask.
+    /// The text, at most 1 MiB; at most 960 KiB if it asks an agent. `@handle` asks an agent, `@all` every agent that the caller may ask.
     pub text: String,
     /// An id that the caller chooses, at most 64 bytes, so that a repeated request posts nothing again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -202,7 +202,7 @@ impl Run<'_> {
     }
 
     /// True if the budget is used up; each `more` that a person answered adds it once again.
-    fn is_used_up(&self) -> bool {
+    pub fn is_used_up(&self) -> bool {
         let is_more = |gate: &&Gate| gate.kind == GateKind::Budget && gate.reply == Some(GateReply::More);
         let times = 1 + self.gates.iter().filter(is_more).count();
         let (signed, unsigned) = (i64::try_from(times).unwrap_or(i64::MAX), times as u64);

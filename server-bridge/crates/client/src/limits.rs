@@ -116,6 +116,12 @@ pub(super) const HINT_CHARS: usize = 100;
 pub(super) const SHOWN_MESSAGES: u32 = 100;
 /// Messages that it reads at once while the user scrolls back.
 pub(super) const OLDER_MESSAGES: u32 = 100;
+/// Messages of a group that its window keeps; the oldest are dropped.
+pub(super) const GROUP_ENTRIES_KEPT: usize = 1000;
+/// How much of a group's message its window shows, in bytes.
+pub(super) const GROUP_ENTRY_SHOWN_BYTES: usize = 8 * 1024;
+/// How many lines a page of its log has, for the keys that scroll.
+pub(super) const GROUP_PAGE_LINES: isize = 10;
 /// Messages that it keeps in memory; the oldest are dropped.
 pub(super) const TRANSCRIPT_MESSAGES: usize = 2000;
 /// How much it keeps of the output of a running command, in bytes: the end.

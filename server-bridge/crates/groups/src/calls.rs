@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::handing::Checked;
 use crate::house::Inner;
-use crate::limits::DIGEST_ENTRIES;
+use crate::limits::{DIGEST_ENTRIES, DIGEST_MAX_BYTES};
 use crate::obstacle::Obstacle;
 
 /// What became of a look at a call.
@@ -81,6 +81,16 @@ impl Inner {
         let Some(owner) = self.store.user_by_id(agent.owner).await? else {
             return never("the agent's owner was removed from this server");
         };
+        // A gate asks before a step's call is made; what agents ask each other has no gate. Agents that answer at the same time exceed the budget
+        // by one answer each.
+        if let Some(origin) = call.origin.as_ref().filter(|_| call.run_id.is_none()) {
+            match self.has_used_up(origin).await {
+                Ok(false) => {}
+                Ok(true) => return never("the budget of the chain's run is used up"),
+                Err(Error::Refused { text, .. }) => return Ok(Ready::Never(text)),
+                Err(error) => return Err(error),
+            }
+        }
         Ok(match self.obstacle(&agent, &owner).await? {
             None => Ready::Go(Box::new(agent), approval),
             Some(Obstacle::Now(why)) => Ready::Wait(why),
@@ -106,8 +116,8 @@ impl Inner {
     ) -> Result<Progress> {
         let Some(user) = call.user else { return Ok(Progress::None) };
         let group = self.store.group(user, call.group_id).await?;
-        let mut since = self.store.entries_before(call.group_id, i64::MAX, DIGEST_ENTRIES).await?;
-        since.retain(|entry| entry.id > agent.seen_id);
+        let (after, most) = (agent.seen_id, i64::try_from(DIGEST_MAX_BYTES).unwrap_or(i64::MAX));
+        let mut since = self.store.newest_entries(call.group_id, after, DIGEST_ENTRIES, most).await?;
         let seen = since.first().map_or(agent.seen_id, |newest| newest.id);
         since.retain(|entry| {
             Some(entry.id) != call.entry_id

@@ -8,6 +8,10 @@ pub const DIGEST_MAX_BYTES: usize = 32 * 1024;
 /// The most entries of that part.
 pub const DIGEST_ENTRIES: i64 = 200;
 
+/// The longest text that asks an agent, in bytes: a message of a chat, 1 MiB, less 64 KiB for what is put in front of it, which is the part of
+/// the log and the files of a step.
+pub const ASKING_MAX_BYTES: usize = 1024 * 1024 - 64 * 1024;
+
 /// The entries of the log that a client gets at once.
 pub const ENTRIES_LISTED: i64 = 100;
 

@@ -3,6 +3,7 @@
 use api::group::{GroupCall, GroupEntries, GroupPost, GroupPosted};
 use store::{EntryKind, GroupAgent, NewCall, NewEntry, User};
 
+use crate::ask::check_asking;
 use crate::error::{Error, Result};
 use crate::limits::{CALLS_LISTED, ENTRIES_LISTED};
 use crate::mentions::{Mentions, mentions};
@@ -81,6 +82,7 @@ impl Groups {
         let (asked, notes) = self.asked(user, &post.text, &agents, into.lead_id).await?;
         if !asked.is_empty() {
             check(into.access, Action::Ask)?;
+            check_asking(&post.text)?;
         }
         let handles: Vec<_> = asked.iter().map(|agent| agent.handle.as_str()).collect();
         let entry = NewEntry {

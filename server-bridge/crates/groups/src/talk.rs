@@ -5,12 +5,12 @@
 
 use agent::approval::Mode;
 use agent::tool::{AgentTurn, Failure};
-use chains::Spent;
 use sha2::{Digest, Sha256};
 use store::{AgentMessage, Asker, Asks, CallMode, CallState, GroupAgent, GroupCall, NewCall, Passed, User};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::ask::check_asking;
 use crate::error::{Error, Result};
 use crate::house::Inner;
 use crate::known::Known;
@@ -95,6 +95,7 @@ impl Inner {
             return Err(Error::invalid(why));
         }
         if asked.is_some() {
+            check_asking(text)?;
             self.check_budget(origin).await?;
         }
         let to = asked.as_ref().map_or(0, |asked| asked.id);
@@ -219,21 +220,21 @@ impl Inner {
 
     /// Refuses to ask another agent for a run of a chain that has used up its budget.
     async fn check_budget(&self, origin: &str) -> Result<()> {
-        let Some(call) = self.root_call(origin).await? else { return Ok(()) };
-        let Some(run) = call.run_id else { return Ok(()) };
-        let run = self.store.group_run(call.group_id, run).await?;
-        let known = Known::read(self, &run).await?;
-        let Spent { tokens, cost_micro_usd, .. } = known.run(&run).spent;
-        let budget = known.draft.budget.unwrap_or_default();
-        let is_used_up = budget.tokens.is_some_and(|most| tokens >= most)
-            || budget.cost_micro_usd.is_some_and(|most| cost_micro_usd >= most);
-        if is_used_up {
+        if self.has_used_up(origin).await? {
             return Err(Error::refused(
                 "limit",
                 "the budget of the chain's run is used up; end your answer with what you have",
             ));
         }
         Ok(())
+    }
+
+    /// True if what an agent asks for belongs to a run of a chain that has used up its budget.
+    pub(crate) async fn has_used_up(&self, origin: &str) -> Result<bool> {
+        let Some(call) = self.root_call(origin).await? else { return Ok(false) };
+        let Some(run) = call.run_id else { return Ok(false) };
+        let run = self.store.group_run(call.group_id, run).await?;
+        Ok(Known::read(self, &run).await?.run(&run).is_used_up())
     }
 
     /// Waits for the answer to a call: until it ends, or it turns out to take long.

@@ -31,7 +31,7 @@ impl Client {
     }
 
     /// `GET /api/v1/groups/{group}`.
-    pub(super) async fn group(&mut self, group: i64) -> Answer<GroupView> {
+    pub(crate) async fn group(&mut self, group: i64) -> Answer<GroupView> {
         self.get(&format!("{GROUPS}/{group}")).await
     }
 
@@ -55,7 +55,7 @@ impl Client {
     }
 
     /// `POST /api/v1/groups/{group}/entries`.
-    pub(super) async fn post_to_group(&mut self, group: i64, post: &GroupPost) -> Answer<GroupPosted> {
+    pub(crate) async fn post_to_group(&mut self, group: i64, post: &GroupPost) -> Answer<GroupPosted> {
         read(
             &self
                 .send_document(Method::POST, &format!("{GROUPS}/{group}/entries"), post, ANSWER_TIMEOUT)
@@ -64,7 +64,7 @@ impl Client {
     }
 
     /// `GET /api/v1/groups/{group}/calls`.
-    pub(super) async fn group_calls(&mut self, group: i64) -> Answer<Vec<GroupCall>> {
+    pub(crate) async fn group_calls(&mut self, group: i64) -> Answer<Vec<GroupCall>> {
         self.get(&format!("{GROUPS}/{group}/calls")).await
     }
 
@@ -199,7 +199,7 @@ impl Client {
     }
 
     /// `GET /api/v1/groups/{group}/runs/{run}`.
-    pub(super) async fn chain_run(&mut self, group: i64, run: i64) -> Answer<ChainRunView> {
+    pub(crate) async fn chain_run(&mut self, group: i64, run: i64) -> Answer<ChainRunView> {
         self.get(&format!("{GROUPS}/{group}/runs/{run}")).await
     }
 
@@ -209,7 +209,7 @@ impl Client {
     }
 
     /// `POST /api/v1/groups/{group}/gates/{gate}`.
-    pub(super) async fn answer_gate(
+    pub(crate) async fn answer_gate(
         &mut self,
         group: i64,
         gate: i64,
@@ -234,7 +234,7 @@ impl Client {
     }
 
     /// `GET /api/v1/groups/{group}/entries`.
-    pub(super) async fn group_entries(
+    pub(crate) async fn group_entries(
         &mut self,
         group: i64,
         before: Option<i64>,
@@ -246,7 +246,7 @@ impl Client {
     }
 
     /// `GET /api/v1/groups/{group}/runs`.
-    pub(super) async fn chain_runs(&mut self, group: i64, before: Option<i64>) -> Answer<Vec<ChainRunView>> {
+    pub(crate) async fn chain_runs(&mut self, group: i64, before: Option<i64>) -> Answer<Vec<ChainRunView>> {
         let before = before.map_or_else(String::new, |before| format!("?before={before}"));
         self.get(&format!("{GROUPS}/{group}/runs{before}")).await
     }

@@ -1,11 +1,13 @@
 //! The screen's events, and its requests.
 
+use api::chain::{ChainRunView, GateAnswer};
 use api::chat::{ChatView, CommandView, MessagePage, NewMessage, PostedView};
+use api::group::{GroupCall, GroupEntries, GroupPost, GroupPosted, GroupView};
 use api::model::ModelList;
 use api::runner::RunnerView;
 use api::settings::{SettingsChanged, SettingsView};
 use api::turn::{ApprovalAnswer, QuestionAnswer};
-use api::words::Approval;
+use api::words::{Approval, GateReply};
 use ratatui::crossterm::event::KeyEvent;
 
 use super::wire::Told;
@@ -87,6 +89,16 @@ pub(super) enum Effect {
     SetModel { chat: String, model: Option<String> },
     /// Take back the last message.
     Undo { chat: String, force: bool },
+    /// Read the list of groups.
+    LoadGroups,
+    /// Read a group: its newest messages, calls, and the run under way.
+    LoadGroup { group: i64 },
+    /// Read messages of a group before one.
+    LoadOlderEntries { group: i64, before: i64 },
+    /// Post to a group; a repetition with the same `send_id` counts once.
+    PostToGroup { group: i64, text: String, send_id: String },
+    /// Answer a gate.
+    AnswerGate { group: i64, gate: i64, reply: GateReply, text: Option<String> },
     /// Remember the chat for the next start.
     Remember { chat: String },
     /// Try to reach the server now, if it is away.
@@ -116,6 +128,21 @@ pub(super) enum Answer {
     Place(SettingsChanged),
     /// The message that was taken back.
     Undone(String),
+    Groups(Vec<GroupView>),
+    Group(Box<GroupNews>),
+    Entries(GroupEntries),
+    Said(GroupPosted),
+}
+
+/// What is read of a group at once.
+#[derive(Debug)]
+pub(super) struct GroupNews {
+    pub(super) view: GroupView,
+    /// The newest messages.
+    pub(super) entries: GroupEntries,
+    pub(super) calls: Vec<GroupCall>,
+    /// The newest run that has not ended; one that asks a person comes first.
+    pub(super) run: Option<ChainRunView>,
 }
 
 /// Sends the request to the server, and returns the answer.
@@ -170,7 +197,35 @@ pub(super) async fn perform(client: &mut Client, effect: &Effect) -> Result<Answ
             Answer::Done
         }
         Effect::Undo { chat, force } => Answer::Undone(client.undo(chat, *force).await?.text),
+        Effect::LoadGroups => Answer::Groups(client.groups().await?),
+        Effect::LoadGroup { group } => Answer::Group(Box::new(group_news(client, *group).await?)),
+        Effect::LoadOlderEntries { group, before } => {
+            Answer::Entries(client.group_entries(*group, Some(*before), None).await?)
+        }
+        Effect::PostToGroup { group, text, send_id } => {
+            let post = GroupPost { text: text.clone(), send_id: Some(send_id.clone()) };
+            Answer::Said(client.post_to_group(*group, &post).await?)
+        }
+        Effect::AnswerGate { group, gate, reply, text } => {
+            let answer = GateAnswer { reply: reply.clone(), text: text.clone() };
+            client.answer_gate(*group, *gate, &answer).await?;
+            Answer::Done
+        }
         // These are done here, not on the server.
         Effect::Remember { .. } | Effect::Reconnect | Effect::Redraw | Effect::Quit => Answer::Done,
     })
+}
+
+async fn group_news(client: &mut Client, group: i64) -> Result<GroupNews, Failure> {
+    let view = client.group(group).await?;
+    let entries = client.group_entries(group, None, None).await?;
+    let calls = client.group_calls(group).await?;
+    let runs = client.chain_runs(group, None).await?;
+    let open = || runs.iter().filter(|run| run.ended_at.is_none());
+    let run = match open().find(|run| run.gate.is_some()).or_else(|| open().next()) {
+        // The list has no outputs.
+        Some(run) => Some(client.chain_run(group, run.id).await?),
+        None => None,
+    };
+    Ok(GroupNews { view, entries, calls, run })
 }

@@ -16,6 +16,7 @@
 //! | `view/` | the picture |
 //! | `transcript` | the open chat's messages, bounded, and live output |
 //! | `places` | where the next command runs |
+//! | `group` | a group in its window |
 //! | `input` | the text being written: history, completion |
 //! | `picker` | lists to choose from, searched while typing |
 //! | `markdown`, `text` | texts of models and commands, made safe for a terminal |
@@ -28,6 +29,7 @@
 //! server is an `Effect`.
 
 mod event;
+mod group;
 mod input;
 mod markdown;
 mod picker;

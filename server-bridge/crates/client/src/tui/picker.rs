@@ -10,6 +10,7 @@ pub(super) enum Action {
     OpenPlaces,
     OpenModels,
     OpenModes,
+    OpenGroups,
     Rename,
     Fork,
     Delete,
@@ -22,6 +23,8 @@ pub(super) enum Action {
     Quit,
     /// Go to a chat.
     Chat(String),
+    /// Open the window of a group: its id and title.
+    Group(i64, String),
     /// Send work there; `None` lets the server choose.
     Place(Option<String>),
     /// Set the mode of approval.

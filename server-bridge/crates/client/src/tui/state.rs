@@ -7,6 +7,7 @@ use api::words::Approval;
 use ratatui::text::Line;
 
 use super::event::Effect;
+use super::group::Group;
 use super::input::{Completion, Input, completions, joined};
 use super::picker::Picker;
 use super::places::{Places, Where};
@@ -38,6 +39,8 @@ pub(super) enum Overlay {
     Confirm { question: String, yes: Effect, since_ms: u64 },
     /// A chat's new title.
     Rename { chat: String, title: String },
+    /// The window of [`State::group`].
+    Group,
     /// The list of keys; how far it is scrolled.
     Help(usize),
 }
@@ -140,6 +143,9 @@ pub(super) struct State {
     pub(super) input: Input,
     /// The unsent texts of other chats.
     pub(super) drafts: HashMap<String, String>,
+    /// The group that was opened last, and the unsent texts of others.
+    pub(super) group: Group,
+    pub(super) group_drafts: HashMap<i64, String>,
     /// The selected completion; `None` while they are hidden.
     pub(super) completion: Option<usize>,
     /// True if a request to the server is in progress.
@@ -184,6 +190,8 @@ impl State {
             commands: Vec::new(),
             input: Input::default(),
             drafts: HashMap::new(),
+            group: Group::default(),
+            group_drafts: HashMap::new(),
             completion: Some(0),
             is_posting: false,
             is_cancelling: false,
@@ -243,17 +251,23 @@ impl State {
     pub(super) fn send_id(&mut self, text: &str) -> String {
         match self.unanswered.take() {
             Some(sent) if sent.chat == self.chat && sent.text == text => sent.send_id,
-            _ => {
-                self.sends += 1;
-                format!("{}-{}", self.own, self.sends)
-            }
+            _ => self.new_send_id(),
         }
+    }
+
+    /// A `send_id` that no other message of this program has.
+    pub(super) fn new_send_id(&mut self) -> String {
+        self.sends += 1;
+        format!("{}-{}", self.own, self.sends)
     }
 
     /// True if there is unsent text, here or in another chat.
     pub(super) fn has_unsent(&self) -> bool {
         let is_text = |text: &str| !text.trim().is_empty();
-        is_text(&self.input.text()) || self.drafts.values().any(|draft| is_text(draft))
+        let others = self.drafts.values().chain(self.group_drafts.values());
+        is_text(&self.input.text())
+            || is_text(&self.group.text)
+            || others.into_iter().any(|draft| is_text(draft))
     }
 
     /// Opens a chat; the unsent text of the earlier one waits there, or moves along if that chat is gone.

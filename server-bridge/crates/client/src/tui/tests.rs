@@ -1,5 +1,7 @@
 //! The screen without a server.
 
+mod group_tests;
+
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
@@ -137,6 +139,15 @@ fn as_answer(effect: &Effect, answer: Value) -> Answer {
         Effect::NewChat | Effect::Fork { .. } => Answer::Chat(read(answer)),
         Effect::Use { .. } => Answer::Place(read(answer)),
         Effect::Undo { .. } => Answer::Undone(read(answer["text"].clone())),
+        Effect::LoadGroups => Answer::Groups(read(answer)),
+        Effect::LoadGroup { .. } => Answer::Group(Box::new(super::event::GroupNews {
+            view: read(answer["view"].clone()),
+            entries: read(answer["entries"].clone()),
+            calls: read(answer["calls"].clone()),
+            run: read(answer["run"].clone()),
+        })),
+        Effect::LoadOlderEntries { .. } => Answer::Entries(read(answer)),
+        Effect::PostToGroup { .. } => Answer::Said(read(answer)),
         _ => Answer::Done,
     }
 }

@@ -67,6 +67,8 @@ pub(super) enum Told {
     Places,
     /// Something the user should know.
     Notice { is_warning: bool, text: String },
+    /// Something in this group changed.
+    Group(i64),
     /// Some events were missed.
     Lagged,
 }
@@ -84,12 +86,9 @@ pub(super) fn told(event: Event) -> Option<Told> {
         Event::Notice { level, text } => {
             Told::Notice { is_warning: level == Level::Warning, text: visible(&text) }
         }
+        Event::Group { id } => Told::Group(id),
         Event::Lagged => Told::Lagged,
-        Event::Hello { .. }
-        | Event::Reset
-        | Event::ServerSettings { .. }
-        | Event::Group { .. }
-        | Event::Unknown => return None,
+        Event::Hello { .. } | Event::Reset | Event::ServerSettings { .. } | Event::Unknown => return None,
     })
 }
 

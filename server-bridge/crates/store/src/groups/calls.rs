@@ -164,7 +164,7 @@ macro_rules! calls {
         "SELECT c.id, c.group_id, c.agent_id, a.handle, a.runner, c.asked_by_id, c.asked_by, c.entry_id, c.run_id, c.step, c.attempt,
             c.limit_ms, c.request, c.posted_text, c.state, c.reason, c.output, c.is_unwanted, c.chat_id, c.message_id, c.tokens,
             c.cost_micros, c.created_at_ms, c.posted_at_ms, c.ended_at_ms, t.status AS turn_status, t.error AS turn_error,
-            COALESCE(t.input_tokens + t.cache_read_tokens + t.cache_write_tokens + t.output_tokens, 0) AS turn_tokens,
+            COALESCE(t.input_tokens + t.output_tokens, 0) AS turn_tokens,
             COALESCE(t.cost_micros, 0) AS turn_cost_micros, c.mode, b.handle AS by_agent, c.parent_id, c.origin
          FROM group_calls c JOIN group_agents a ON a.id = c.agent_id LEFT JOIN group_agents b ON b.id = c.by_agent_id
             LEFT JOIN turns t ON t.message_id = c.message_id"

@@ -172,6 +172,29 @@ impl Store {
         .await?)
     }
 
+    /// The newest entries of a group after this one, the newest first, each with the beginning of its text: `most` characters.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn newest_entries(
+        &self,
+        group: i64,
+        after: i64,
+        limit: i64,
+        most: i64,
+    ) -> Result<Vec<GroupEntry>> {
+        Ok(query_as(
+            "SELECT id, group_id, kind, author, substr(text, 1, $4) AS text, asks_json, call_id, created_at_ms
+             FROM group_entries WHERE group_id = $1 AND id > $2 ORDER BY id DESC LIMIT $3",
+        )
+        .bind(group)
+        .bind(after)
+        .bind(limit)
+        .bind(most)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
     /// Entries of a group before this one, the newest first.
     ///
     /// # Errors

@@ -45,6 +45,11 @@ pub(super) const TABLE: &[Row] = &[
         "the person who asked may not ask agents in this group any more",
         "提问的用户已无权在此群组中询问智能体",
     ),
+    ("the budget of the chain's run is used up", "本次链运行的预算已用完"),
+    (
+        "a message that asks an agent has at most {} bytes; shorten it, or put the text into a file of its workspace",
+        "向智能体提问的消息最多 {0} 字节；请缩短消息，或将文本放入其工作区的文件中",
+    ),
     ("the agent's owner was removed from this server", "该智能体的所有者已从此服务器移除"),
     ("the agent's chat was deleted", "该智能体的会话已被删除"),
     ("no model answered; the agent's owner must choose a model", "没有模型作答；请智能体的所有者选择模型"),

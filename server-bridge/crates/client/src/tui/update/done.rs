@@ -7,7 +7,7 @@ use super::super::event::{Answer, Effect};
 use super::super::state::{Overlay, State, Unanswered};
 use super::super::text::{one_line, visible};
 use super::super::wire;
-use super::follow_chats;
+use super::{follow_chats, group};
 use crate::failure::Failure;
 
 /// Processes an answer, or shows the error.
@@ -72,6 +72,18 @@ fn answered(state: &mut State, effect: Effect, answer: Answer) -> Vec<Effect> {
         }
         (Effect::SetModel { chat, .. }, Answer::Done) => return vec![Effect::LoadModels { chat }],
         (Effect::Undo { chat, .. }, Answer::Undone(text)) => state.put_back(chat, &text),
+        (Effect::LoadGroups, Answer::Groups(groups)) if state.overlay.is_none() => {
+            group::listed(state, &groups)
+        }
+        (Effect::LoadGroup { group: id }, Answer::Group(news)) => return group::took(state, id, *news),
+        (Effect::LoadOlderEntries { group: id, .. }, Answer::Entries(page)) if id == state.group.id => {
+            state.group.is_loading_older = false;
+            state.group.older(&page.entries, page.more);
+        }
+        (Effect::PostToGroup { group: id, .. }, Answer::Said(said)) => {
+            return group::posted(state, id, &said);
+        }
+        (Effect::AnswerGate { group: id, .. }, Answer::Done) => return group::changed(state, id),
         _ => {}
     }
     Vec::new()
@@ -161,6 +173,10 @@ fn failed(state: &mut State, effect: Effect, failure: &Failure) -> Vec<Effect> {
             state.note("this chat is no longer there; here is a new one", true);
             return vec![Effect::NewChat];
         }
+        effect @ (Effect::LoadGroup { .. }
+        | Effect::LoadOlderEntries { .. }
+        | Effect::PostToGroup { .. }
+        | Effect::AnswerGate { .. }) => return group::failed(state, effect, failure),
         // The banner shows that the server cannot be reached; missed data is read when it is back.
         Effect::LoadChats
         | Effect::LoadPlaces

@@ -53,6 +53,7 @@ fn anywhere(state: &mut State, key: KeyEvent) -> Option<Vec<Effect>> {
         KeyCode::Char('n') if is_control => act(state, Action::NewChat),
         KeyCode::Char('o') if is_control => act(state, Action::OpenChats),
         KeyCode::Char('r') if is_control => act(state, Action::OpenPlaces),
+        KeyCode::Char('g') if is_control => act(state, Action::OpenGroups),
         KeyCode::Char('l') if is_control => vec![Effect::Redraw, Effect::Reconnect],
         KeyCode::Char('d') if is_control && state.input.is_empty() => act(state, Action::Quit),
         KeyCode::F(1) => act(state, Action::Help),

@@ -5,10 +5,12 @@
 //! | `keys` | keys while nothing covers the screen |
 //! | `asking` | keys that answer a model's question |
 //! | `overlay` | keys of windows over the screen; the effects of choices |
+//! | `group` | the window of a group |
 //! | `done` | results of requests |
 
 mod asking;
 mod done;
+mod group;
 mod keys;
 mod overlay;
 
@@ -17,6 +19,7 @@ use super::state::{Connection, Overlay, Scroll, State};
 use super::wire::Told;
 use crate::limits::REFRESH_MS;
 
+pub(super) use group::key_of;
 pub(super) use overlay::chat_items;
 
 /// Processes an event at a time, in milliseconds of this program.
@@ -65,13 +68,17 @@ fn connected(state: &mut State, is_whole: bool) -> Vec<Effect> {
         state.transcript.miss();
     }
     let (chat, asked) = (state.chat.clone(), state.transcript.clock());
-    vec![
+    // What was asked for may have been lost with the connection.
+    state.group.is_loading = false;
+    let mut effects = vec![
         Effect::LoadChats,
         Effect::LoadPlaces,
         Effect::LoadCommands,
         Effect::LoadModels { chat: chat.clone() },
         Effect::LoadMessages { chat, asked },
-    ]
+    ];
+    effects.extend(group::load(state));
+    effects
 }
 
 fn take(state: &mut State, told: Told) -> Vec<Effect> {
@@ -101,11 +108,15 @@ fn take(state: &mut State, told: Told) -> Vec<Effect> {
             }
         }
         Told::Places => return vec![Effect::LoadPlaces],
+        Told::Group(id) => return group::changed(state, id),
         Told::Notice { is_warning, text } => state.note(text, is_warning),
         Told::Lagged => {
             state.transcript.miss();
             let (chat, asked) = (state.chat.clone(), state.transcript.clock());
-            return vec![Effect::LoadMessages { chat, asked }, Effect::LoadChats, Effect::LoadPlaces];
+            let mut effects =
+                vec![Effect::LoadMessages { chat, asked }, Effect::LoadChats, Effect::LoadPlaces];
+            effects.extend(group::load(state));
+            return effects;
         }
     }
     Vec::new()
@@ -135,6 +146,9 @@ pub(super) fn scroll(state: &mut State, by: isize) -> Vec<Effect> {
     if let Some(Overlay::Help(scrolled)) = &mut state.overlay {
         *scrolled = scrolled.saturating_add_signed(by);
         return Vec::new();
+    }
+    if matches!(state.overlay, Some(Overlay::Group)) {
+        return group::scroll(state, by);
     }
     let heights = &state.layout.heights;
     let total: usize = heights.iter().map(|(_, lines)| lines).sum();

@@ -9,7 +9,7 @@ use super::super::picker::{Action, Item, Picker};
 use super::super::places::{is_ready, shown};
 use super::super::state::{Focus, Overlay, State};
 use super::super::text::one_line;
-use super::scroll;
+use super::{group, scroll};
 use crate::output::ago;
 
 /// Opens the list of all commands.
@@ -17,6 +17,7 @@ pub(super) fn open_palette(state: &mut State) {
     let mut items = vec![
         Item::new("New chat", "Ctrl+N", Action::NewChat),
         Item::new("Open chat", "Ctrl+O: list, search, rename, fork, delete", Action::OpenChats),
+        Item::new("Groups", "Ctrl+G: people and agents in one log", Action::OpenGroups),
         Item::new("Switch runner", "Ctrl+R: where commands run", Action::OpenPlaces),
         Item::new("Change approval mode", "which actions run without asking", Action::OpenModes),
         Item::new("Choose model", "the model that answers in this chat", Action::OpenModels),
@@ -110,6 +111,8 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             let question = "Undo, and restore files even where they have changed since?".to_owned();
             confirm(state, question, Effect::Undo { chat, force: true })
         }
+        Action::OpenGroups => return vec![Effect::LoadGroups],
+        Action::Group(id, title) => return group::open(state, id, &title),
         Action::Chat(id) if id == chat => None,
         Action::Chat(id) => return state.open(&id),
         Action::Place(place) => return vec![Effect::Use { place }],
@@ -206,6 +209,9 @@ fn confirm(state: &State, question: String, yes: Effect) -> Option<Overlay> {
 /// Handles a key for a window over the screen.
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if matches!(state.overlay, Some(Overlay::Group)) {
+        return group::key(state, key);
+    }
     let Some(overlay) = state.overlay.take() else { return Vec::new() };
     if key.code == KeyCode::Esc || is_control && key.code == KeyCode::Char('k') {
         return Vec::new();
@@ -222,6 +228,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             state.overlay = Some(Overlay::Help(at));
             scroll(state, by)
         }
+        Overlay::Group => Vec::new(),
         Overlay::Confirm { question, yes, since_ms } => match key.code {
             KeyCode::Char('y' | 'Y') if state.may_answer(since_ms) => vec![yes],
             KeyCode::Enter if yes == Effect::Quit && !state.has_unsent() && state.may_answer(since_ms) => {
@@ -292,10 +299,13 @@ fn pick_key(picker: &mut Picker, key: KeyEvent) -> Option<Action> {
 
 /// Inserts a text into a search or a title.
 pub(super) fn paste(state: &mut State, text: &str) {
+    if matches!(state.overlay, Some(Overlay::Group)) {
+        return group::paste(state, text);
+    }
     let text = one_line(text);
     match &mut state.overlay {
         Some(Overlay::Pick(picker) | Overlay::Chats(picker)) => text.chars().for_each(|one| picker.push(one)),
         Some(Overlay::Rename { title, .. }) => title.push_str(&text),
-        Some(Overlay::Confirm { .. } | Overlay::Help(_)) | None => {}
+        Some(Overlay::Confirm { .. } | Overlay::Help(_) | Overlay::Group) | None => {}
     }
 }

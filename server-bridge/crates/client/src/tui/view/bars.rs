@@ -69,9 +69,16 @@ pub(super) fn where_line(state: &State, width: u16) -> Line<'static> {
 
 /// The lines above the input: to-dos, notes, and the banner while the server cannot be reached.
 pub(super) fn above_input(state: &State, width: u16) -> Vec<Line<'static>> {
+    let mut lines = todos(state, usize::from(width));
+    lines.extend(notices(state, width));
+    lines
+}
+
+/// Notes, and the banner while the server cannot be reached.
+pub(super) fn notices(state: &State, width: u16) -> Vec<Line<'static>> {
     let theme = &state.theme;
     let width = usize::from(width);
-    let mut lines = todos(state, width);
+    let mut lines = Vec::new();
     for note in &state.notes {
         let style = if note.is_warning { theme.warning } else { theme.dim };
         for (at, line) in theme.say(&note.text).lines().take(3).enumerate() {

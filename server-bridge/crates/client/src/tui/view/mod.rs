@@ -6,11 +6,13 @@
 //! | `asking` | a model's question |
 //! | `bars` | the line of the chat, the line of the place, the banner, notes, to-dos |
 //! | `overlay` | windows over all that |
+//! | `group` | the window of a group |
 //! | `theme` | the styles |
 
 mod asking;
 mod bars;
 mod cards;
+mod group;
 mod messages;
 mod overlay;
 pub(super) mod theme;
@@ -21,7 +23,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph};
 
-use super::state::{Focus, State};
+use super::state::{Focus, Overlay, State};
 use super::text::is_unfit;
 
 /// The most lines of the text being written; it scrolls beyond.
@@ -54,6 +56,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State) {
     draw_input(frame, state, input);
     frame.render_widget(bars::where_line(state, bottom.width), bottom);
     draw_completions(frame, state, input);
+    if matches!(state.overlay, Some(Overlay::Group)) {
+        group::draw(frame, state);
+    }
     overlay::draw(frame, state);
     keep_fit(frame.buffer_mut());
 }

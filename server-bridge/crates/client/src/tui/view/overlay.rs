@@ -25,6 +25,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl+N", "a new chat"),
     ("Ctrl+O", "the chats"),
     ("Ctrl+R", "where commands run"),
+    ("Ctrl+G", "the groups; in one: Tab completes a handle, or answers a gate"),
     ("PgUp, PgDn, wheel", "scroll"),
     ("Ctrl+Home, Ctrl+End", "the first message, the last one"),
     ("Ctrl+L", "redraw the screen; reconnect now"),
@@ -41,7 +42,7 @@ const KEYS: &[(&str, &str)] = &[
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let theme = &state.theme;
     match &state.overlay {
-        None => {}
+        None | Some(Overlay::Group) => {}
         Some(Overlay::Pick(picker) | Overlay::Chats(picker)) => pick(frame, picker, theme),
         Some(Overlay::Confirm { question, yes, .. }) => {
             let keys = if *yes == Effect::Quit && !state.has_unsent() {
@@ -118,7 +119,13 @@ fn window(frame: &mut Frame<'_>, theme: &Theme, title: &str, hint: &str, lines: 
 }
 
 /// Draws a frame around an area of this size, in the middle, and returns the area.
-fn window_of(frame: &mut Frame<'_>, theme: &Theme, size: (u16, u16), title: &str, hint: &str) -> Rect {
+pub(super) fn window_of(
+    frame: &mut Frame<'_>,
+    theme: &Theme,
+    size: (u16, u16),
+    title: &str,
+    hint: &str,
+) -> Rect {
     let [area] = Layout::horizontal([Constraint::Length(size.0.saturating_add(2))])
         .flex(Flex::Center)
         .areas(frame.area());

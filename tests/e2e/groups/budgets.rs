@@ -1,0 +1,167 @@
+//! Budgets of chains: no answer begins once the budget is used up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+use tests::{Asked, Reply, eventually};
+
+use super::{PATIENCE, Team, handle};
+
+/// The tokens of one request to the scripted model: 100 of input, 10 of output.
+const REQUEST_TOKENS: i64 = 110;
+
+/// The number of runs, from the environment; `scripts/soak` sets 100.
+fn runs() -> u64 {
+    std::env::var("SANDBRIDGE_BUDGET_RUNS").ok().and_then(|count| count.parse().ok()).unwrap_or(15)
+}
+
+/// Waits until a run asks a person or has ended.
+fn until_settled(team: &Team, run: &Value) -> Value {
+    eventually("the run asks or ends", PATIENCE, || {
+        let shown = team.run(run);
+        (!shown["gate"].is_null() || !shown["ended_at"].is_null()).then_some(shown)
+    })
+}
+
+/// The tokens that each answer of a run used, in the order of the steps.
+fn used(team: &Team, run: &Value) -> Vec<i64> {
+    let mut calls: Vec<_> = team.calls().into_iter().filter(|call| call["run_id"] == *run).collect();
+    calls.sort_by_key(|call| call["id"].as_i64());
+    calls.iter().map(|call| call["tokens"].as_i64().unwrap()).collect()
+}
+
+#[test]
+fn a_run_exceeds_its_budget_by_one_answer_at_most() {
+    let requests = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&requests);
+    // An answer takes one request, or two with a tool between them.
+    let team = Team::new(move |asked| {
+        let is_more = counted.fetch_add(1, Ordering::Relaxed) % 5 < 3;
+        let after_tool = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "tool";
+        match is_more && !after_tool {
+            true => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
+            false => Reply::Say("said".to_owned()),
+        }
+    });
+    let mut asked = 0;
+    for run in 0..runs() {
+        let steps: String =
+            (1..=2 + run % 4).map(|number| format!("{number}. @coder: part {number}\n")).collect();
+        let budget = 1 + i64::try_from(run * 137 % 800).unwrap();
+        let run = team.begin(&format!("{steps}budget: {budget} tokens\n"));
+        let shown = until_settled(&team, &run);
+        let used = used(&team, &run);
+        let (last, before) = used.split_last().unwrap();
+        let before: i64 = before.iter().sum();
+        assert!(before < budget, "an answer began after {before} of {budget} tokens: {shown}");
+        assert_eq!(shown["tokens"], before + last);
+        if shown["gate"].is_null() {
+            assert_eq!(
+                (&shown["state"], used.len()),
+                (&json!("done"), shown["steps"].as_array().unwrap().len())
+            );
+            continue;
+        }
+        asked += 1;
+        assert_eq!(shown["gate"]["kind"], "budget", "{shown}");
+        assert!(before + last >= budget, "{shown}");
+        team.alice(&["chain", "stop", &team.group, &run.to_string()]);
+    }
+    assert!(asked > 0);
+}
+
+#[test]
+fn agents_that_are_asked_at_once_have_one_answer_each_beyond_a_budget() {
+    const BRANCHES: [&str; 3] = ["writer", "critic", "tester"];
+    // One request fits, in which the coder asks the three; its second one, or an answer of theirs, uses the budget up.
+    const BUDGET: i64 = 2 * REQUEST_TOKENS - 1;
+    let team = Team::new(|asked: &Asked| {
+        let is_asked = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
+        match handle(asked) == "coder" && is_asked {
+            true => Reply::Call(
+                BRANCHES
+                    .map(|to| ("SendMessage", json!({"to": to, "message": "go", "background": true})))
+                    .to_vec(),
+            ),
+            false => Reply::Say("said".to_owned()),
+        }
+    });
+    team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
+    for agent in ["critic", "tester"] {
+        team.alice(&["add-agent", &team.group, agent, "--on", "laptop"]);
+    }
+    for round in 1..=runs().min(20) {
+        let run = team.begin(&format!("1. @coder: begin\n2. @coder: end\nbudget: {BUDGET} tokens\n"));
+        let gate = team.until_run(&run, "asking")["gate"].clone();
+        assert_eq!((&gate["kind"], &gate["step"]), (&json!("budget"), &json!(1)), "{gate}");
+        let calls = eventually("nothing is under way", PATIENCE, || {
+            let calls = team.calls();
+            calls.iter().all(|call| !call["ended_at"].is_null()).then_some(calls)
+        });
+        let newest = calls.iter().filter(|call| call["id"].as_i64() > Some(0)).take(1 + 2 * BRANCHES.len());
+        let newest: Vec<_> = newest.collect();
+        let of_coder = newest.iter().filter(|call| call["agent"] == "coder" && call["run_id"].is_null());
+        for call in of_coder {
+            assert_eq!(call["state"], "failed", "the coder's answer to an answer is one too many: {call}");
+            assert_eq!(call["reason"], "the budget of the chain's run is used up");
+        }
+        let spent = team.run(&run)["tokens"].as_i64().unwrap();
+        let most = BUDGET + i64::try_from(1 + BRANCHES.len()).unwrap() * REQUEST_TOKENS;
+        assert!((BUDGET..most).contains(&spent), "round {round}: {spent} tokens of {BUDGET}: {newest:#?}");
+        team.alice(&["chain", "stop", &team.group, &run.to_string()]);
+    }
+}
+
+#[test]
+fn more_of_a_budget_is_more_for_all_that_a_run_asks() {
+    let team = Team::new(|asked: &Asked| {
+        let messages = asked.body["messages"].as_array().unwrap();
+        let is_asked = messages.last().unwrap()["role"] == "user";
+        match handle(asked) == "coder" && asked.last_of_user().contains("ask the writer") && is_asked {
+            true => Reply::Call(vec![("SendMessage", json!({"to": "writer", "message": "go"}))]),
+            false if handle(asked) == "writer" => Reply::Say("written".to_owned()),
+            false => Reply::Say(messages.last().unwrap()["content"].as_str().unwrap_or("said").to_owned()),
+        }
+    });
+    team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
+    let run = team.begin("1. @coder: one\n2. @coder: ask the writer\nbudget: 110 tokens\n");
+    let gate = team.until_run(&run, "asking")["gate"].clone();
+    assert_eq!(gate["kind"], "budget", "{gate}");
+    team.answer(&team.world.alice, &gate, &["more"]);
+    // The coder's request uses the second part up: it asks nobody, and says so.
+    let shown = team.until_run(&run, "done");
+    let output = shown["steps"][1]["output"].as_str().unwrap();
+    assert!(output.contains("the budget of the chain's run is used up"), "{shown}");
+
+    let run = team.begin("1. @coder: one\n2. @coder: ask the writer\nbudget: 150 tokens\n");
+    let shown = team.until_run(&run, "done");
+    assert!(shown["steps"][1]["output"].as_str().unwrap().contains("is used up"), "220 of 150: {shown}");
+    let run = team.begin("1. @coder: one\n2. @coder: two\n3. @coder: ask the writer\nbudget: 170 tokens\n");
+    let gate = team.until_run(&run, "asking")["gate"].clone();
+    team.answer(&team.world.alice, &gate, &["more"]);
+    // 330 of 2 × 170 tokens are used when the writer is asked.
+    let shown = team.until_run(&run, "done");
+    assert!(shown["steps"][2]["output"].as_str().unwrap().contains("written"), "{shown}");
+    assert_eq!(team.said().iter().filter(|(who, _)| who == "writer").count(), 1);
+}
+
+#[test]
+fn money_counts_only_where_the_price_is_known() {
+    let say = |_: &Asked| Reply::Say("said".to_owned());
+    let team = Team::new(say);
+    let run = team.begin("1. @coder: one\n2. @coder: two\n3. @coder: three\nbudget: $0.01\n");
+    let shown = team.until_run(&run, "done");
+    assert_eq!((&shown["cost_micro_usd"], &shown["tokens"]), (&json!(0), &json!(3 * REQUEST_TOKENS)));
+    let run = team.begin("1. @coder: one\n2. @coder: two\n3. @coder: three\nbudget: 200 tokens, $0.01\n");
+    let gate = team.until_run(&run, "asking")["gate"].clone();
+    assert_eq!((&gate["kind"], &gate["step"]), (&json!("budget"), &json!(2)), "{gate}");
+    assert!(gate["question"].as_str().unwrap().contains("220 tokens, $0.00"), "{gate}");
+
+    // $100 for a million tokens: an answer costs a cent or more.
+    let team = Team::with(say, &["--llm-price", "scripted=100/100"]);
+    let run = team.begin("1. @coder: one\n2. @coder: two\n3. @coder: three\nbudget: $0.01\n");
+    let shown = team.until_run(&run, "asking");
+    assert_eq!((&shown["gate"]["kind"], &shown["gate"]["step"]), (&json!("budget"), &json!(1)), "{shown}");
+    assert!(shown["cost_micro_usd"].as_i64() >= Some(10_000), "{shown}");
+}

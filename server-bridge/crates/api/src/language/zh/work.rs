@@ -319,7 +319,7 @@ pub(super) const TABLE: &[Row] = &[
         "ttl_seconds is for enrol only: other tokens do not expire",
         "ttl_seconds 仅用于 enrol：其他令牌不会过期",
     ),
-    ("the directory for the workspace {}", "工作区目录{0}"),
+    ("the directory for the workspace {}", "工作区目录的路径{0}"),
     (
         "is empty; leave it out to use the one in which the line is pasted",
         "为空；不填则使用粘贴命令时所在的目录",

@@ -235,7 +235,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "it needs a mount namespace; its line in the doctor's report names what is not closed",
-        "需要挂载命名空间；doctor 报告中该层的一行会列出未能封闭的部分",
+        "需要挂载命名空间；doctor 报告中 socket-files 一行会列出未能封闭的部分",
     ),
     (
         "leave out --memory none and --pids none there; it needs a cgroup, Linux 6.14 or newer, or a user other than root",

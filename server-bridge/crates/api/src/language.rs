@@ -230,7 +230,7 @@ mod tests {
     fn lines_are_translated_one_by_one_and_what_is_unknown_stays() {
         let text = "There is no command /x. The commands are:\n\nfoo bar\n\n\
                     A shell command may run for at most 120 seconds.";
-        assert_eq!(zh(text), "没有命令 /x。可用的命令：\n\nfoo bar\n\n每条命令限时 120 秒。");
+        assert_eq!(zh(text), "没有命令 /x。可用的命令：\n\nfoo bar\n\n每条 Shell 命令限时 120 秒。");
         for own in
             ["hello", "", "runners", "there is no such thing", "a runner laptop is offline again", "   "]
         {

@@ -171,7 +171,7 @@ const TABLE: &[Row] = &[
     ("run a shell command in this chat's sandbox", "在此会话的沙箱中运行 Shell 命令"),
     ("a message that begins with a slash", "以斜杠开头的消息"),
     ("this list", "显示此列表"),
-    ("A shell command may run for at most {} seconds.", "每条命令限时 {0} 秒。"),
+    ("A shell command may run for at most {} seconds.", "每条 Shell 命令限时 {0} 秒。"),
     ("There is no command /{}. The commands are:", "没有命令 /{0}。可用的命令："),
     ("list your runners and where this chat's commands go", "列出你的运行器，并显示此会话的命令在何处运行"),
     (

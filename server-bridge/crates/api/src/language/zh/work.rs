@@ -237,7 +237,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "it needs a mount namespace; its line in the doctor's report names what is not closed",
-        "需要挂载命名空间；doctor 报告中该层的一行会列出未能封闭的部分",
+        "需要挂载命名空间；doctor 报告中 socket-files 一行会列出未能封闭的部分",
     ),
     (
         "leave out --memory none and --pids none there; it needs a cgroup, Linux 6.14 or newer, or a user other than root",
@@ -321,7 +321,7 @@ pub(super) const TABLE: &[Row] = &[
         "ttl_seconds is for enrol only: other tokens do not expire",
         "ttl_seconds 仅用于 enrol：其他令牌不会过期",
     ),
-    ("the directory for the workspace {}", "工作区目录{0}"),
+    ("the directory for the workspace {}", "工作区目录的路径{0}"),
     (
         "is empty; leave it out to use the one in which the line is pasted",
         "为空；不填则使用粘贴命令时所在的目录",

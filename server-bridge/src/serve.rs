@@ -12,6 +12,7 @@ mod missing;
 pub(crate) mod own_key;
 mod places;
 mod told;
+mod upkeep;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -28,7 +29,7 @@ use sandbox::{LocalPolicy, SandboxRouter};
 use store::{Hold, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -37,9 +38,8 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, ServeArgs};
 use crate::extended::Extended;
 use crate::limits::{
-    COMMANDS_STOP_TIMEOUT, INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL, RATE_LIMIT_KEYS,
-    REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE,
-    REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
+    COMMANDS_STOP_TIMEOUT, RATE_LIMIT_KEYS, REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE,
+    REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
@@ -389,12 +389,12 @@ impl Server {
         state.tasks.spawn(leave_at_stop(state.clone()));
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
-        state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(upkeep::purge(store.clone(), state.shutdown.clone()));
         state.automations.start();
         state.channels.start();
         state.groups.start();
-        state.tasks.spawn(memorise_idle_chats(state.clone()));
-        state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(upkeep::memorise_idle_chats(state.clone()));
+        state.tasks.spawn(upkeep::index_older_messages(store.clone(), state.shutdown.clone()));
         let (indexing, shutdown) = (state.clone(), state.shutdown.clone());
         state.tasks.spawn(async move { indexing.extensions.index(&indexing.chats, shutdown).await });
         state.tasks.spawn(events::forget_gone(state.clone()));
@@ -459,57 +459,6 @@ async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> 
 async fn leave_at_stop(state: AppState) {
     state.shutdown.cancelled().await;
     state.chats.stop();
-}
-
-async fn purge(store: Store, shutdown: CancellationToken) {
-    let mut due = interval(PURGE_INTERVAL);
-    loop {
-        tokio::select! {
-            _ = due.tick() => {}
-            () = shutdown.cancelled() => return,
-        }
-        if let Err(error) = store.purge_expired().await {
-            tracing::error!(%error, "cannot delete what has expired");
-        }
-    }
-}
-
-/// Proposes memories from idle chats, for users who turned that on, until the server stops.
-async fn memorise_idle_chats(state: AppState) {
-    let mut due = interval(MEMORISE_INTERVAL);
-    loop {
-        tokio::select! {
-            _ = due.tick() => {}
-            () = state.shutdown.cancelled() => return,
-        }
-        if let Err(error) = state.chats.memorise_idle().await {
-            tracing::warn!(%error, "cannot look for idle chats");
-        }
-    }
-}
-
-/// Indexes the messages that are older than the index, in steps, between which other changes can run.
-async fn index_older_messages(store: Store, shutdown: CancellationToken) {
-    let mut due = interval(INDEX_INTERVAL);
-    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut steps = 0_u64;
-    loop {
-        tokio::select! {
-            _ = due.tick() => {}
-            () = shutdown.cancelled() => return,
-        }
-        match store.index_older_messages().await {
-            Ok(true) => steps += 1,
-            // Users may come whose messages are not indexed.
-            Ok(false) if store.is_node() => due.reset_after(INDEX_RETRY),
-            Ok(false) if steps > 0 => return tracing::info!(steps, "older messages are indexed"),
-            Ok(false) => return,
-            Err(error) => {
-                tracing::warn!(%error, "cannot index older messages; trying again");
-                due.reset_after(INDEX_RETRY);
-            }
-        }
-    }
 }
 
 /// A server has a descriptor per runner and client; the usual soft limit of 1,024 is for programs that use `select`.

@@ -87,8 +87,8 @@ fn everything_works_at_a_node_that_is_not_the_users_home() {
     assert_eq!(homes(&elsewhere).iter().sum::<i64>(), 1, "one home: {:?}", homes(&elsewhere));
     assert!(alice.is_online("laptop"));
 
-    let output =
-        elsewhere.with_stdin(&["exec", "--on", "laptop", "--", "sh", "-c", "cat; exit 7"], b"some input");
+    let output = elsewhere
+        .with_stdin(&["exec", "--stdin", "--on", "laptop", "--", "sh", "-c", "cat; exit 7"], b"some input");
     assert_eq!((output.code, output.stdout.as_str()), (7, "some input"), "{output:?}");
     let said = elsewhere.run(&["chat", "--new", "!echo of the chat"]);
     assert!(said.code == 0 && said.stdout.contains("of the chat"), "{said:?}");
@@ -178,10 +178,9 @@ fn a_killed_home_is_replaced_by_a_live_node_and_its_turn_goes_on_once() {
     });
     assert!(killed.elapsed() < TAKEN_OVER_WITHIN, "{:?}", killed.elapsed());
     fs::write(machine.workspace().join("go"), "").unwrap();
-    let answer = eventually("the turn ends", PATIENCE, || {
-        messages(&client, &chat).into_iter().find(|message| message["agent"]["status"] == "done")
+    eventually("the turn ends", PATIENCE, || {
+        messages(&client, &chat).into_iter().find(|message| message["text"] == "It is done.")
     });
-    assert_eq!(answer["text"], "It is done.");
     assert_eq!(fs::read_to_string(machine.workspace().join("begun")).unwrap(), "once\n");
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     assert!(elsewhere.is_online("laptop"));
@@ -233,6 +232,33 @@ fn a_frozen_home_is_replaced_and_changes_nothing_when_it_wakes_up() {
         Ok(status) => panic!("{status}"),
     }
     eventually("changes are made", PATIENCE, || (post(&client).status < 300).then_some(()));
+}
+
+#[test]
+fn a_node_that_drains_gives_its_users_up_and_their_commands_go_on() {
+    let cluster = Cluster::new();
+    let home = cluster.start(&["--drain", "60s"]);
+    let other = cluster.start(&[]);
+    let alice = home.person("alice");
+    let token = alice.add_runner("laptop");
+    let elsewhere = alice.at(other.url());
+    let machine = Machine::start_with_token(&other, "laptop", &token, &[]);
+    eventually("it is online", PATIENCE, || elsewhere.is_online("laptop").then_some(()));
+    let client = Client::login(&other, "alice");
+    let chat = client.send("POST", "/chats", b"{}").json()["id"].as_str().unwrap().to_owned();
+    let command =
+        json!({"text": "!echo once >> begun; while [ ! -e go ]; do sleep 0.05; done; echo of the user"});
+    client.send("POST", &format!("/chats/{chat}/messages"), command.to_string().as_bytes());
+    eventually("it runs", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
+    process::signal(home.pid(), Signal::TERM);
+    eventually("it stops by itself", PATIENCE, || (!process::is_alive(home.pid())).then_some(()));
+    eventually("the runner is back", PATIENCE, || elsewhere.is_online("laptop").then_some(()));
+    fs::write(machine.workspace().join("go"), "").unwrap();
+    let ended = eventually("the command's end is on record", PATIENCE, || {
+        messages(&client, &chat).into_iter().find(|message| message["exec"]["status"] == "exited")
+    });
+    assert!(ended["text"].as_str().unwrap().contains("of the user"), "{ended}");
+    assert_eq!(fs::read_to_string(machine.workspace().join("begun")).unwrap(), "once\n");
 }
 
 #[test]

@@ -70,6 +70,15 @@ fn homes(person: &Person) -> Vec<i64> {
     nodes.as_array().unwrap().iter().map(|node| node["homes"].as_i64().unwrap()).collect()
 }
 
+/// A runner of a user that is connected to this node, and the user there.
+fn online_at(user: &Person, node: &Server) -> (Person, Machine) {
+    let token = user.add_runner("laptop");
+    let there = user.at(node.url());
+    let machine = Machine::start_with_token(node, "laptop", &token, &[]);
+    eventually("it is online", PATIENCE, || there.is_online("laptop").then_some(()));
+    (there, machine)
+}
+
 fn messages(client: &Client, chat: &str) -> Vec<Value> {
     client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
 }
@@ -162,10 +171,7 @@ fn a_killed_home_is_replaced_by_a_live_node_and_its_turn_goes_on_once() {
     let mut home = cluster.start(&options);
     let other = cluster.start(&options);
     let alice = home.person("alice");
-    let token = alice.add_runner("laptop");
-    let elsewhere = alice.at(other.url());
-    let machine = Machine::start_with_token(&other, "laptop", &token, &[]);
-    eventually("it is online", PATIENCE, || elsewhere.is_online("laptop").then_some(()));
+    let (elsewhere, machine) = online_at(&alice, &other);
     let client = Client::login(&other, "alice");
     let chat = crate::agent::new_chat(&client, "full");
     crate::agent::say(&client, &chat, "go");
@@ -240,10 +246,7 @@ fn a_node_that_drains_gives_its_users_up_and_their_commands_go_on() {
     let home = cluster.start(&["--drain", "60s"]);
     let other = cluster.start(&[]);
     let alice = home.person("alice");
-    let token = alice.add_runner("laptop");
-    let elsewhere = alice.at(other.url());
-    let machine = Machine::start_with_token(&other, "laptop", &token, &[]);
-    eventually("it is online", PATIENCE, || elsewhere.is_online("laptop").then_some(()));
+    let (elsewhere, machine) = online_at(&alice, &other);
     let client = Client::login(&other, "alice");
     let chat = client.send("POST", "/chats", b"{}").json()["id"].as_str().unwrap().to_owned();
     let command =

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use nodes::{Home, Nodes};
-use peers::Peers;
-use store::PeerNode;
+use peers::{PeerNode, Peers};
 use tokio::time::sleep;
 
 use accounts::UserId;

@@ -26,8 +26,7 @@ use bytes::Bytes;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use peers::{Directory, forwarded, pipe};
-use store::PeerNode;
+use peers::{Directory, PeerNode, forwarded, pipe};
 use tokio::time::timeout;
 
 use crate::limits::{FORWARDED_BODY_KEPT_BYTES, JSON_BODY_TIMEOUT};

@@ -18,9 +18,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures_util::{FutureExt, Sink, SinkExt, Stream, StreamExt};
 use hyper_util::rt::TokioIo;
-use peers::forwarded;
+use peers::{PeerNode, forwarded};
 use sandbox::{LinkMessage, token_of};
-use store::PeerNode;
 use tokio::time::timeout;
 use tokio_websockets::ClientBuilder;
 

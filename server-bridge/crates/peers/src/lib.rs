@@ -31,6 +31,7 @@ mod tls;
 pub use caller::{Error, Failed, Peers};
 pub use directory::Directory;
 pub use key::NodeKey;
+pub use store::PeerNode;
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,6 @@ mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use chats::ModelsConfig;
 use clap::Args;
@@ -23,7 +22,7 @@ use docker::docker_config;
 use home::Settings;
 pub use model::ModelArgs;
 use model::{encryption_key, models_config};
-pub use node::NodeArgs;
+pub use node::{NodeArgs, NodeConfig};
 pub use proxy::ProxyArgs;
 use sandbox::requirement::RequirementError;
 use sandbox::routing::LocalPolicyError;
@@ -171,10 +170,8 @@ pub struct Config {
     pub handed_max_bytes: Option<u64>,
     /// True if one person has the server to themselves and no password, as `sandbridge here` does.
     pub one_person: bool,
-    /// How other nodes reach this one, if it is a node.
-    pub node_url: Option<String>,
-    /// How long turns may go on when the server is asked to stop.
-    pub drain: Option<Duration>,
+    /// This server as a node, and its end.
+    pub node: NodeConfig,
 }
 
 impl Config {
@@ -210,7 +207,9 @@ impl Config {
         let docker_config = docker_config(options.docker_options, settings, home, runner_static.as_deref())?;
         let (internet, reachable) = web::from_settings(options.web, settings)?;
         let database = database_of(home, options.database, settings)?;
-        let (node_url, drain) = node::from_settings(options.node, settings, &database)?;
+        let node = node::from_settings(options.node, settings, &database)?;
+        let is_docker_on = docker_enabled(&docker, docker_config.socket.as_deref())?;
+        let is_docker_on = node.check_places(&docker, is_docker_on, &local)?;
         Ok(Self {
             home: home.to_owned(),
             database,
@@ -220,7 +219,7 @@ impl Config {
                 .map(|url| parse_site_url("public_url", url))
                 .transpose()?,
             allow_host: allow_host.into_iter().map(|host| host.to_ascii_lowercase()).collect(),
-            docker: docker_enabled(&docker, docker_config.socket.as_deref())?,
+            docker: is_docker_on,
             docker_config,
             runner_static,
             runner: file(options.runner, "runner").or_else(|| beside_this_program("sandbridge-runner")),
@@ -245,8 +244,7 @@ impl Config {
                 .map(|mebibytes| handed_max_bytes(&mebibytes))
                 .transpose()?,
             one_person: false,
-            node_url,
-            drain,
+            node,
         })
     }
 }

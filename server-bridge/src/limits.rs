@@ -14,6 +14,16 @@ pub const FIRST_HEAD_READ_BYTES: usize = 1024;
 pub const FRAMING_LINE_BYTES: usize = 64;
 /// The most unsent data that a TLS session keeps, in bytes: one record and its frame.
 pub const TLS_BUFFER_BYTES: usize = 32 * 1024;
+/// The largest head of a request that another node forwards, in bytes: that of a client, and what the node adds.
+pub const PEER_HEAD_BYTES: usize = REQUEST_HEAD_BYTES + 1024;
+/// The largest body that is kept until the user's home has answered, in bytes; a larger one is sent once that is known.
+pub const FORWARDED_BODY_KEPT_BYTES: u64 = 64 * 1024;
+/// How often a node reads the settings that administrators may have changed at another one.
+pub const SETTINGS_INTERVAL: Duration = Duration::from_secs(5);
+/// How often the home of a user is looked up again for one request.
+pub const HOME_LOOKS: u32 = 2;
+/// The pause before each of these.
+pub const HOME_LOOK_PAUSE: Duration = Duration::from_millis(300);
 /// How long the other end of a connection may read nothing.
 pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The same for the client of a command: a pager or a stopped terminal may hold up the command for as long as a person
@@ -46,6 +56,8 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time that answers may go on when the server is asked to stop.
 pub const DRAIN_MAX: Duration = Duration::from_secs(3600);
+/// The time over which a draining node gives up its homes.
+pub const DRAIN_SPREAD: Duration = Duration::from_secs(10);
 /// How often a draining server looks if answers are still in progress.
 pub const DRAIN_CHECK: Duration = Duration::from_millis(100);
 

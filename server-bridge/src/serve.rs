@@ -12,6 +12,7 @@ mod missing;
 pub(crate) mod own_key;
 mod places;
 mod told;
+mod upkeep;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -28,7 +29,7 @@ use sandbox::{LocalPolicy, SandboxRouter};
 use store::{Hold, Location, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -37,13 +38,13 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{Config, ServeArgs};
 use crate::extended::Extended;
 use crate::limits::{
-    COMMANDS_STOP_TIMEOUT, INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL, RATE_LIMIT_KEYS,
-    REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE, REFUSED_KEYS_PER_ADDRESS_PER_MINUTE,
-    REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
+    COMMANDS_STOP_TIMEOUT, RATE_LIMIT_KEYS, REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE,
+    REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, REGISTRATIONS_PER_ADDRESS_PER_MINUTE, SHUTDOWN_TIMEOUT,
 };
 use crate::tls::{self, TlsError};
 use crate::web::accept::Site;
 use crate::web::auth::cookie_name;
+use crate::web::cluster::Cluster;
 use crate::web::forwarded::TrustedProxies;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::Hub;
@@ -57,7 +58,7 @@ use crate::web::searches::Searches;
 use crate::web::setup::Facts;
 use crate::web::state::{AppState, Shared};
 use crate::web::tickets::Tickets;
-use crate::web::{accept, events, metrics, presence, router};
+use crate::web::{accept, events, metrics, peer_accept, presence, router};
 
 use database::Opened;
 pub(crate) use database::open_store;
@@ -101,6 +102,9 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The node has no key for its connections to other nodes.
+    #[error(transparent)]
+    NodeKey(#[from] peers::key::NoKey),
     /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -176,7 +180,7 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
             // It lost the right to its database.
             () = shutdown.cancelled() => return,
         }
-        if let Some(most) = config.drain {
+        if let Some(most) = config.node.drain {
             tracing::info!("stopping when the answers in progress have ended");
             tokio::select! {
                 () = drain::drain(&state, node.as_ref(), most) => {}
@@ -201,6 +205,8 @@ pub struct Server {
     lock: ServerLock,
     hold: Option<Hold>,
     node: Option<Nodes>,
+    /// Where other nodes connect.
+    peer_listener: Option<TcpListener>,
     setup_secret: Option<String>,
 }
 
@@ -213,9 +219,13 @@ impl Server {
         let lock = ServerLock::take(&config.home)?;
         let acceptor = config.tls.as_ref().map(|(cert, key)| tls::acceptor(cert, key)).transpose()?;
         let (listener, address) = listen(&config.listen).await?;
+        let peer_listener = match &config.node.peer_listen {
+            Some(address) => Some(listen(address).await?.0),
+            None => None,
+        };
         let opened = Box::pin(open_store(&config)).await?;
         let leaving = opened.node.clone();
-        let bound = Self::prepare(config, (lock, acceptor), (listener, address), opened);
+        let bound = Self::prepare(config, (lock, acceptor), (listener, address, peer_listener), opened);
         let bound = Box::pin(bound).await;
         if let (Err(_), Some(node)) = (&bound, leaving) {
             node.leave().await;
@@ -226,13 +236,15 @@ impl Server {
     async fn prepare(
         config: Config,
         (lock, acceptor): (ServerLock, Option<TlsAcceptor>),
-        (listener, address): (TcpListener, SocketAddr),
-        Opened { store, hold, node }: Opened,
+        (listener, address, peer_listener): (TcpListener, SocketAddr, Option<TcpListener>),
+        Opened { store, hold, node, peers }: Opened,
     ) -> Result<Self, StartError> {
         store.purge_expired().await?;
         let sandboxes = SandboxRouter::new(places::router_config(&config));
-        let last = store.take_connected_runners().await?;
-        sandboxes.expect(last.into_iter().map(|(user, name)| (execs::user_key(user), name)));
+        if peers.is_none() {
+            let last = store.take_connected_runners(None).await?;
+            sandboxes.expect(last.into_iter().map(|(user, name)| (execs::user_key(user), name)));
+        }
         let facts = Facts {
             started_at_ms: store.now_ms(),
             docker: config.docker,
@@ -258,7 +270,16 @@ impl Server {
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);
         let groups = told::groups(&chats, &store, &sandboxes, &hub, config.handed_max_bytes);
-        database::recover(&chats, node.as_ref()).await?;
+        let homes = database::Homes {
+            chats: chats.clone(),
+            knowledge: extensions.knowledge.clone(),
+            channels: channels.clone(),
+            automations: automations.clone(),
+            groups: groups.clone(),
+            router: sandboxes.clone(),
+            store: store.clone(),
+        };
+        database::recover(&homes, node.as_ref()).await?;
         let mut names = config.allow_host.clone();
         if let Some((_, host)) = config.public_url.as_deref().and_then(|url| url.split_once("://")) {
             names.push(without_port(host).to_owned());
@@ -267,6 +288,12 @@ impl Server {
             names.push(name.to_ascii_lowercase());
         }
         let shutdown = CancellationToken::new();
+        let cluster = node.clone().zip(peers).map(|(nodes, peers)| Cluster { nodes, peers });
+        let cookie_name = match cluster {
+            // The same at all nodes, whatever ports they listen on.
+            Some(_) => cookie_name("nodes"),
+            None => cookie_name(address.port()),
+        };
         let accounts = Accounts::new(store.clone());
         let hand_out = Arc::new(HandOut::new(config.runner_static));
         let views =
@@ -288,8 +315,9 @@ impl Server {
             public_url: config.public_url,
             tls: acceptor.is_some(),
             logins: LoginLimits::default(),
-            cookie_name: cookie_name(address.port()),
-            tickets: Tickets::default(),
+            cookie_name,
+            tickets: Tickets::new(cluster.as_ref().map(|cluster| cluster.nodes.id())),
+            cluster,
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             refused_deliveries: RateLimiter::new(REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
@@ -312,6 +340,7 @@ impl Server {
             lock,
             hold,
             node,
+            peer_listener,
             setup_secret,
         })
     }
@@ -350,7 +379,7 @@ impl Server {
 
     /// Serves until the shutdown token is cancelled; returns when everything has ended, 10 s later at most.
     pub async fn run(self) {
-        let Self { listener, acceptor, proxies, store, state, lock, hold, node, .. } = self;
+        let Self { listener, acceptor, proxies, store, state, lock, hold, node, peer_listener, .. } = self;
         let (ready, shutdown) = (Arc::clone(&state.ready), state.shutdown.clone());
         state.tasks.spawn(async move { database::keep(hold, &ready, shutdown).await });
         let end_of_node = CancellationToken::new();
@@ -360,18 +389,25 @@ impl Server {
         state.tasks.spawn(leave_at_stop(state.clone()));
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
-        state.tasks.spawn(purge(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(upkeep::purge(store.clone(), state.shutdown.clone()));
         state.automations.start();
         state.channels.start();
         state.groups.start();
-        state.tasks.spawn(memorise_idle_chats(state.clone()));
-        state.tasks.spawn(index_older_messages(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(upkeep::memorise_idle_chats(state.clone()));
+        state.tasks.spawn(upkeep::index_older_messages(store.clone(), state.shutdown.clone()));
         let (indexing, shutdown) = (state.clone(), state.shutdown.clone());
         state.tasks.spawn(async move { indexing.extensions.index(&indexing.chats, shutdown).await });
         state.tasks.spawn(events::forget_gone(state.clone()));
         state.tasks.spawn(presence::end_runners_of_removed_users(state.clone()));
         let tasks = state.tasks.clone();
-        let site = Site { tls: acceptor, proxies, router: router(state.clone()) };
+        let router = router(state.clone());
+        if let (Some(listener), Some(cluster)) = (peer_listener, &state.cluster) {
+            let (peers, end) = (cluster.peers.clone(), end_of_node.clone());
+            tokio::spawn(database::keep_peers(peers, store.clone(), end));
+            state.tasks.spawn(database::reload_settings(state.chats.clone(), state.shutdown.clone()));
+            state.tasks.spawn(peer_accept::serve(listener, router.clone(), state.clone()));
+        }
+        let site = Site { tls: acceptor, proxies, router };
         accept::serve(listener, site, tasks, state.shutdown.clone()).await;
         state.execs.close();
         let commands_end = || async {
@@ -423,55 +459,6 @@ async fn listen(address: &str) -> Result<(TcpListener, SocketAddr), StartError> 
 async fn leave_at_stop(state: AppState) {
     state.shutdown.cancelled().await;
     state.chats.stop();
-}
-
-async fn purge(store: Store, shutdown: CancellationToken) {
-    let mut due = interval(PURGE_INTERVAL);
-    loop {
-        tokio::select! {
-            _ = due.tick() => {}
-            () = shutdown.cancelled() => return,
-        }
-        if let Err(error) = store.purge_expired().await {
-            tracing::error!(%error, "cannot delete what has expired");
-        }
-    }
-}
-
-/// Proposes memories from idle chats, for users who turned that on, until the server stops.
-async fn memorise_idle_chats(state: AppState) {
-    let mut due = interval(MEMORISE_INTERVAL);
-    loop {
-        tokio::select! {
-            _ = due.tick() => {}
-            () = state.shutdown.cancelled() => return,
-        }
-        if let Err(error) = state.chats.memorise_idle().await {
-            tracing::warn!(%error, "cannot look for idle chats");
-        }
-    }
-}
-
-/// Indexes the messages that are older than the index, in steps, between which other changes can run.
-async fn index_older_messages(store: Store, shutdown: CancellationToken) {
-    let mut due = interval(INDEX_INTERVAL);
-    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut steps = 0_u64;
-    loop {
-        tokio::select! {
-            _ = due.tick() => {}
-            () = shutdown.cancelled() => return,
-        }
-        match store.index_older_messages().await {
-            Ok(true) => steps += 1,
-            Ok(false) if steps > 0 => return tracing::info!(steps, "older messages are indexed"),
-            Ok(false) => return,
-            Err(error) => {
-                tracing::warn!(%error, "cannot index older messages; trying again");
-                due.reset_after(INDEX_RETRY);
-            }
-        }
-    }
 }
 
 /// A server has a descriptor per runner and client; the usual soft limit of 1,024 is for programs that use `select`.

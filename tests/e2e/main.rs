@@ -66,6 +66,7 @@ mod models;
 mod network;
 mod nodes;
 mod numbers;
+mod peers;
 mod plugin_offers;
 mod plugins;
 mod postgres;

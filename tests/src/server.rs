@@ -77,6 +77,14 @@ impl Server {
         Self::spawned(home, options)
     }
 
+    /// The same, and writes all it can log into [`Server::log`].
+    pub fn start_logged_on(database: &str, options: &[&str]) -> Self {
+        let home = TempDir::with_prefix("sandbridge-server-").unwrap();
+        std::fs::write(home.path().join(LOG), "").unwrap();
+        keep_in(home.path(), database.to_owned());
+        Self::spawned(home, options)
+    }
+
     fn spawned(home: TempDir, options: &[&str]) -> Self {
         let (process, url) = spawn(home.path(), options, "127.0.0.1:0", None);
         Self { process, home, url, authority: None }

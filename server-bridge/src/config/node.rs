@@ -10,13 +10,46 @@ use crate::limits::DRAIN_MAX;
 /// The flags of nodes.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct NodeArgs {
-    /// The HTTP address at which the other nodes reach this one; makes the server a node, which needs --database
+    /// The address at which the other nodes reach this one's --peer-listen; makes the server a node, which needs --database
     #[arg(long, value_name = "URL")]
     pub node_url: Option<String>,
+    /// Address and port to listen on for other nodes, which need no certificate; with it several nodes work at once, without containers
+    /// and without work on the server itself
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub peer_listen: Option<String>,
     /// How long answers in progress may go on when the server is asked to stop, such as 60s or 5m; a second signal ends the wait
     /// [default: they stop at once, and go on at the next start]
     #[arg(long, value_name = "TIME")]
     pub drain: Option<String>,
+}
+
+/// This server as a node, and its end.
+#[derive(Debug, Clone, Default)]
+pub struct NodeConfig {
+    /// How other nodes reach this one, if it is a node.
+    pub url: Option<String>,
+    /// `ADDRESS:PORT` to listen on for other nodes, if it works beside them.
+    pub peer_listen: Option<String>,
+    /// How long turns may go on when the server is asked to stop.
+    pub drain: Option<Duration>,
+}
+
+impl NodeConfig {
+    /// Refuses work on the node's own machine for a node that works beside others: after a home has moved, the work would go on on
+    /// another machine than the user chose. Returns whether containers are on.
+    pub(super) fn check_places(&self, docker: &str, is_on: bool, local: &str) -> Result<bool, ConfigError> {
+        if self.peer_listen.is_none() {
+            return Ok(is_on);
+        }
+        for (key, value, is_refused) in [("docker", docker, docker == "on"), ("local", local, local != "off")]
+        {
+            if is_refused {
+                let rule = "a node with --peer-listen runs no work on its own machine; use off, and runners on other machines";
+                return Err(ConfigError::Value { key, value: value.to_owned(), rule: rule.to_owned() });
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// Combines the flags with the files and the environment.
@@ -27,15 +60,21 @@ pub(super) fn from_settings(
     options: NodeArgs,
     settings: &Settings,
     database: &Location,
-) -> Result<(Option<String>, Option<Duration>), ConfigError> {
+) -> Result<NodeConfig, ConfigError> {
     let url = options.node_url.or_else(|| settings.value("node_url"));
     let url = url.map(|url| parse_site_url("node_url", url)).transpose()?;
     if let (Some(url), Location::File(_)) = (&url, database) {
         let rule = "nodes share a PostgreSQL database; give it with --database, or leave --node-url out";
         return Err(ConfigError::Value { key: "node_url", value: url.clone(), rule: rule.to_owned() });
     }
+    let peer_listen = options.peer_listen.or_else(|| settings.value("peer_listen"));
+    if let (None, Some(listen)) = (&url, &peer_listen) {
+        let rule = "only a node listens for other nodes; give its address to them with --node-url";
+        return Err(ConfigError::Value { key: "peer_listen", value: listen.clone(), rule: rule.to_owned() });
+    }
     let drain = options.drain.or_else(|| settings.value("drain"));
-    Ok((url, drain.map(|time| drain_time(&time)).transpose()?))
+    let drain = drain.map(|time| drain_time(&time)).transpose()?;
+    Ok(NodeConfig { url, peer_listen, drain })
 }
 
 fn drain_time(text: &str) -> Result<Duration, ConfigError> {

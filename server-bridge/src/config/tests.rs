@@ -42,6 +42,7 @@ fn wrong_values_are_named_with_what_would_be_right() {
         ("require", "landlok", "use confined, or layers"),
         ("node_url", "ftp://x", "http://HOST"),
         ("node_url", "http://x", "share a PostgreSQL database"),
+        ("peer_listen", "127.0.0.1:0", "--node-url"),
         ("drain", "60", "a number with s or m"),
         ("drain", "0s", "from 1s to 60m"),
         ("drain", "61m", "from 1s to 60m"),

@@ -92,8 +92,7 @@ pub(super) fn config(place: &Place, settings: &Settings, runner: Option<PathBuf>
         proxies: std::sync::Arc::default(),
         require: Requirement::default(),
         one_person: true,
-        node_url: None,
-        drain: None,
+        node: crate::config::NodeConfig::default(),
         ..config
     })
 }

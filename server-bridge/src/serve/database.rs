@@ -1,12 +1,21 @@
 //! The server's database: opening it, the right to it, and what an earlier server left in it.
 
+use automation::Automations;
+use channels::Channels;
 use chats::ChatService;
+use groups::Groups;
+use knowledge::Knowledge;
 use nodes::Nodes;
-use store::{Hold, HoldNews, Location, Store};
+use peers::{NodeKey, Peers};
+use sandbox::{Disconnect, SandboxRouter};
+use store::{Hold, HoldNews, Location, Store, UserId};
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use super::{StartError, own_key};
 use crate::config::Config;
+use crate::limits::SETTINGS_INTERVAL;
+use crate::tls::TlsError;
 use crate::web::ready::Readiness;
 
 /// A database that was opened.
@@ -17,16 +26,21 @@ pub(crate) struct Opened {
     pub(crate) hold: Option<Hold>,
     /// This server as a node.
     pub(crate) node: Option<Nodes>,
+    /// Its connections to other nodes, if it works beside them.
+    pub(crate) peers: Option<Peers>,
 }
 
 /// Opens a server's store, with its models' keys, and takes the right to it: exclusive, or a node's share.
 pub(crate) async fn open_store(config: &Config) -> Result<Opened, StartError> {
-    if let (Location::Postgres(url), Some(node_url)) = (&config.database, &config.node_url) {
+    if let (Location::Postgres(url), Some(node_url)) = (&config.database, &config.node.url) {
+        let key = config.node.peer_listen.as_ref().map(|_| NodeKey::generate()).transpose()?;
+        let public_key = key.as_ref().map(|key| key.public().to_vec());
+        let peers = key.map(|key| Peers::new(key, node_url)).transpose().map_err(TlsError::from)?;
         let store = Store::at_as_node(url).await?;
         let hold = Some(Hold::share(url).await?);
-        let (node, store) = Nodes::join(store, node_url, env!("CARGO_PKG_VERSION")).await?;
+        let (node, store) = Nodes::join(store, node_url, env!("CARGO_PKG_VERSION"), public_key).await?;
         return match own_key::unlock(store, config).await {
-            Ok(store) => Ok(Opened { store, hold, node: Some(node) }),
+            Ok(store) => Ok(Opened { store, hold, node: Some(node), peers }),
             Err(error) => {
                 node.leave().await;
                 Err(error)
@@ -39,22 +53,73 @@ pub(crate) async fn open_store(config: &Config) -> Result<Opened, StartError> {
         Location::File(_) => None,
         Location::Postgres(url) => Some(Hold::take(url).await?),
     };
-    Ok(Opened { store: own_key::unlock(store, config).await?, hold, node: None })
+    Ok(Opened { store: own_key::unlock(store, config).await?, hold, node: None, peers: None })
+}
+
+/// What begins and ends with the home of a user.
+#[derive(Clone)]
+pub(super) struct Homes {
+    /// The chats.
+    pub(super) chats: ChatService,
+    /// The documents.
+    pub(super) knowledge: Knowledge,
+    /// The accounts on messengers.
+    pub(super) channels: Channels,
+    /// The automations.
+    pub(super) automations: Automations,
+    /// The groups.
+    pub(super) groups: Groups,
+    /// The links of runners.
+    pub(super) router: SandboxRouter,
+    /// The database.
+    pub(super) store: Store,
 }
 
 /// Continues what an earlier server left. A node does so for each user, when it becomes the user's home.
-pub(super) async fn recover(chats: &ChatService, node: Option<&Nodes>) -> Result<(), StartError> {
+pub(super) async fn recover(homes: &Homes, node: Option<&Nodes>) -> Result<(), StartError> {
     let Some(node) = node else {
-        chats.recover().await?;
+        homes.chats.recover().await?;
         return Ok(());
     };
-    chats.load().await?;
-    let chats = chats.clone();
+    homes.chats.load().await?;
+    let (begun, ended) = (homes.clone(), homes.clone());
     node.set_settle(Box::new(move |user| {
-        let chats = chats.clone();
-        Box::pin(async move { chats.recover_user(user).await.map(drop).map_err(|error| error.to_string()) })
+        let homes = begun.clone();
+        Box::pin(async move { homes.begin(user).await })
+    }));
+    node.set_end_work(Box::new(move |user| {
+        let homes = ended.clone();
+        Box::pin(async move { homes.end(user).await })
     }));
     Ok(())
+}
+
+impl Homes {
+    async fn begin(&self, user: UserId) -> Result<(), String> {
+        let shown = |error: &dyn std::fmt::Display| error.to_string();
+        let last = self.store.take_connected_runners(Some(user)).await.map_err(|error| shown(&error))?;
+        self.router.expect(last.into_iter().map(|(user, name)| (execs::user_key(user), name)));
+        self.knowledge.recover(user).await.map_err(|error| shown(&error))?;
+        self.chats.recover_user(user).await.map(drop).map_err(|error| shown(&error))?;
+        self.look();
+        Ok(())
+    }
+
+    fn look(&self) {
+        self.channels.look();
+        self.automations.look();
+        self.groups.look();
+    }
+
+    /// Runners first: they dial again, and reach the next home; what runs on them goes on there.
+    async fn end(&self, user: UserId) {
+        let key = execs::user_key(user);
+        for runner in self.router.runners(&key) {
+            self.router.disconnect(&key, &runner.name, Disconnect::Stopping);
+        }
+        self.look();
+        self.chats.end_user(user).await;
+    }
 }
 
 /// Keeps the right to the database until the server stops; stops it if another server has taken that right.
@@ -84,6 +149,35 @@ pub(super) async fn keep_node(node: Nodes, shutdown: CancellationToken, end: Can
     if let Err(error) = node.run(&end).await {
         stop_for(&error, &shutdown);
     }
+}
+
+/// Applies the settings that administrators change at other nodes, until the server stops.
+pub(super) async fn reload_settings(chats: ChatService, shutdown: CancellationToken) {
+    let mut due = interval(SETTINGS_INTERVAL);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = shutdown.cancelled() => return,
+        }
+        if let Err(error) = chats.reload_settings().await {
+            tracing::debug!(%error, "cannot read the settings again");
+        }
+    }
+}
+
+/// Keeps the list of live nodes, and warns of a URL that leads other nodes elsewhere, until `end`.
+pub(super) async fn keep_peers(peers: Peers, store: Store, end: CancellationToken) {
+    let checking = async {
+        match peers.check_own_url().await {
+            Ok(()) => {}
+            Err(error @ peers::Error::Stranger { .. }) => tracing::error!("{error}"),
+            Err(error) => {
+                tracing::warn!("{error}; other nodes need to reach this one there");
+            }
+        }
+    };
+    tokio::join!(peers.keep(&store, &end), checking);
 }
 
 fn stop_for(error: &store::Error, shutdown: &CancellationToken) {

@@ -3,19 +3,36 @@
 use std::time::Duration;
 
 use nodes::Nodes;
+use store::UserId;
 use tokio::time::{Instant, sleep};
 
-use crate::limits::DRAIN_CHECK;
+use crate::limits::{DRAIN_CHECK, DRAIN_SPREAD};
 use crate::web::state::AppState;
 
-/// Lets the answers in progress go on for this long at most. The server counts as not ready meanwhile, and a node claims no more homes.
+/// Lets the answers in progress go on for this long at most. The server counts as not ready meanwhile, and a node claims no more homes. One
+/// that works beside others gives up the homes of users without an answer in progress, spread over [`DRAIN_SPREAD`], so that their runners
+/// do not all dial again at once.
 pub(super) async fn drain(state: &AppState, node: Option<&Nodes>, most: Duration) {
     state.ready.set_draining();
     if let Some(node) = node {
         node.drain().await;
     }
+    let beside_others = node.filter(|_| state.cluster.is_some());
     let deadline = Instant::now() + most;
-    while state.chats.chats_at_work() > 0 && Instant::now() < deadline {
+    let mut homes: Vec<UserId> = beside_others.map(Nodes::users).unwrap_or_default();
+    let steps = DRAIN_SPREAD.as_millis() / DRAIN_CHECK.as_millis();
+    let at_once = homes.len().div_ceil(usize::try_from(steps).unwrap_or(1));
+    while (state.chats.chats_at_work() > 0 || !homes.is_empty()) && Instant::now() < deadline {
+        if let Some(node) = beside_others {
+            let free = homes.iter().filter(|user| !state.chats.is_at_work_for(**user)).take(at_once);
+            let free: Vec<UserId> = free.copied().collect();
+            for user in &free {
+                if let Err(error) = node.release(*user).await {
+                    tracing::warn!(%error, %user, "cannot give up a user's home; it is given up at the end");
+                }
+            }
+            homes.retain(|user| !free.contains(user));
+        }
         sleep(DRAIN_CHECK).await;
     }
     let chats = state.chats.chats_at_work();

@@ -36,7 +36,7 @@ pub(super) async fn unlock(store: Store, config: &Config) -> Result<Store, Start
         (Some(key), SealedWith::Nothing | SealedWith::Passphrase) => (key.clone(), None),
         (None, _) => (own(&path, sealed_with, lost)?, None),
     };
-    if config.node_url.is_some() && !config.forget_sealed_keys {
+    if config.node.url.is_some() && !config.forget_sealed_keys {
         store.check_key(&key).await?;
     }
     let (store, done) = store.unlock(&key, former.as_ref(), lost).await?;

@@ -55,6 +55,21 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// A connection before its first request.
+    pub(in crate::web) fn new(peer: SocketAddr, budget: Arc<ReadBudget>, standing: Arc<Standing>) -> Self {
+        Self { peer, client: peer.ip().to_canonical(), budget, standing, proof: Proof::default() }
+    }
+
+    /// A request on this connection, of this client: with a proof of its own, and a body of which little is read before that is given.
+    pub(in crate::web) fn of_request(&self, client: IpAddr, request: Request<Incoming>) -> Request<Body> {
+        // Another request on the same connection may come from another person: a proxy's connections carry many people's.
+        let proof = Proof::default();
+        let guard = |body| Body::new(GuardedBody::new(body, proof.clone(), Arc::clone(&self.standing)));
+        let mut request = request.map(guard);
+        request.extensions_mut().insert(Self { client, proof, ..self.clone() });
+        request
+    }
+
     /// Records that the sender of this request has authenticated: by a session, a key, a password or a runner's token.
     pub fn prove(&self) {
         self.proof.give();
@@ -154,8 +169,7 @@ pub async fn serve(listener: TcpListener, site: Site, tasks: TaskTracker, shutdo
                 let standing = Arc::new(lobby.enter(address_key(peer.ip())));
                 let budget = Arc::new(ReadBudget::unlimited());
                 let stream = ClientStream::new(stream, Arc::clone(&budget), Arc::clone(&standing), permit);
-                let client = peer.ip().to_canonical();
-                let connection = Connection { peer, client, budget, standing, proof: Proof::default() };
+                let connection = Connection::new(peer, budget, standing);
                 tasks.spawn(async move {
                     if let Err(error) = serve_one(stream, connection, site, shutdown).await {
                         tracing::debug!(%peer, %error, "a connection ended");
@@ -228,15 +242,12 @@ async fn requests<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
-        // Another request on the same connection may come from another person: a proxy's connections carry many people's.
-        let (proof, standing) = (Proof::default(), Arc::clone(&connection.standing));
-        let guard = |body| Body::new(GuardedBody::new(body, proof.clone(), Arc::clone(&standing)));
-        let mut request = request.map(guard);
+        let standing = Arc::clone(&connection.standing);
         let client = site.proxies.client(connection.client, request.headers());
         if client != connection.client {
             connection.standing.move_to(address_key(client));
         }
-        request.extensions_mut().insert(Connection { client, proof, ..connection.clone() });
+        let mut request = connection.of_request(client, request);
         let is_last = framing.enter(&mut request);
         // A router is always ready: it has no back-pressure.
         let answer = site.router.clone().call(request);

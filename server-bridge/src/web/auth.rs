@@ -167,9 +167,9 @@ impl Caller {
     }
 }
 
-/// The name of a server's cookie: two servers on one host, which share its cookies, do not overwrite each other's.
-pub fn cookie_name(port: u16) -> String {
-    format!("sandbridge_{port}")
+/// The name of a server's cookie, by its port or another word for it: two servers on one host, which share its cookies, do not overwrite each other's.
+pub fn cookie_name(server: impl std::fmt::Display) -> String {
+    format!("sandbridge_{server}")
 }
 
 /// The Set-Cookie header of a page's session, or without a secret the one that ends it.
@@ -200,7 +200,7 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// The values of the cookies of this name; a page on another port may have added some.
-fn cookies<'a>(headers: &'a HeaderMap, wanted: &'a str) -> impl Iterator<Item = &'a str> {
+pub(in crate::web) fn cookies<'a>(headers: &'a HeaderMap, wanted: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|cookies| cookies.split(';')).filter_map(move |cookie| {
         let (name, value) = cookie.trim().split_once('=')?;

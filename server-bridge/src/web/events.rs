@@ -95,6 +95,7 @@ async fn relay(
     socket.flush().await?;
     let mut ping = interval_at(Instant::now() + EVENT_PING_INTERVAL, EVENT_PING_INTERVAL);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let stopped = state.stopped(caller.user.id);
     let mut session_ended = pin!(caller.session_ended(state));
     loop {
         tokio::select! {
@@ -106,7 +107,7 @@ async fn relay(
             },
             _ = ping.tick() => socket.send(Message::ping(Bytes::new())).await?,
             () = &mut session_ended => return Ok(()),
-            () = state.shutdown.cancelled() => return Ok(()),
+            () = stopped.cancelled() => return Ok(()),
         }
     }
 }

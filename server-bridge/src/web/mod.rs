@@ -8,6 +8,7 @@
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
 //! | [`users`], [`audit`], [`setup`] | accounts, the audit trail, the first account and the server's facts |
 //! | [`nodes`] | the nodes that share the database |
+//! | [`cluster`], [`forward`], [`peer_accept`], `runner_pipe` | one of several nodes: homes, requests and runners' links for other nodes, the listener for them |
 //! | [`chat_turns`], [`chat_copies`] | taking back parts of a chat; forking and exporting chats |
 //! | [`exec`], [`events`] | the WebSockets of clients |
 //! | `place_query` | the query that names a place |
@@ -45,6 +46,7 @@ pub mod chat_copies;
 pub mod chat_detail;
 pub mod chat_turns;
 pub mod chats;
+pub mod cluster;
 pub mod commands;
 pub mod confirm;
 pub mod container;
@@ -53,6 +55,7 @@ pub mod events;
 pub mod exec;
 pub mod extract;
 pub mod files;
+pub mod forward;
 pub mod forwarded;
 pub mod framing;
 pub mod groups;
@@ -72,6 +75,7 @@ pub mod metrics;
 pub mod models;
 pub mod nodes;
 pub mod openapi;
+pub mod peer_accept;
 mod place_query;
 pub mod plugins;
 pub mod pool;
@@ -83,6 +87,7 @@ pub mod ready;
 pub mod routes;
 pub mod rules;
 pub mod runner_admission;
+mod runner_pipe;
 pub mod runner_socket;
 pub mod runner_updates;
 pub mod runners;
@@ -173,12 +178,17 @@ pub fn routes() -> Routes {
 
 /// Every route of the server, and the middleware of all of them.
 pub fn router(state: AppState) -> Router {
-    routes()
+    let handled = routes()
         .router()
         .fallback(assets::serve)
         .method_not_allowed_fallback(assets::wrong_method)
         .layer(DefaultBodyLimit::max(JSON_BODY_BYTES))
-        .layer(from_fn_with_state(state.clone(), to_its_end))
+        .layer(from_fn_with_state(state.clone(), to_its_end));
+    let routed = match &state.cluster {
+        Some(_) => handled.layer(from_fn_with_state(state.clone(), forward::forward)),
+        None => handled,
+    };
+    routed
         .layer(from_fn_with_state(state.clone(), guard::guard))
         .layer(from_fn(language::translate_errors))
         .layer(from_fn(metrics::count))

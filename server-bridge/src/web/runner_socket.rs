@@ -13,6 +13,7 @@ use std::task::{Context, Poll, ready};
 use accounts::RunnerId;
 use axum::Extension;
 use axum::extract::{Path, State};
+use axum::http::Uri;
 use axum::response::Response;
 use axum::routing::MethodFilter;
 use axum_tws::Message;
@@ -26,10 +27,12 @@ use crate::limits::{
     RUNNER_MESSAGE_BYTES,
 };
 use crate::web::accept::{Connection, ReadBudget};
+use crate::web::cluster::{Cluster, FromPeer};
 use crate::web::metrics::ConnectedRunner;
 use crate::web::rate::address_key;
 use crate::web::routes::Routes;
 use crate::web::runner_admission::admit;
+use crate::web::runner_pipe::{self, Dialled};
 use crate::web::scope::Access;
 use crate::web::socket::{Socket, Upgrade};
 use crate::web::state::AppState;
@@ -48,6 +51,8 @@ pub(in crate::web) fn routes() -> Routes {
 pub async fn connect(
     State(state): State<AppState>,
     Extension(connection): Extension<Connection>,
+    from_peer: Option<Extension<FromPeer>>,
+    uri: Uri,
     user: Option<Path<String>>,
     upgrade: Upgrade,
 ) -> Response {
@@ -56,7 +61,19 @@ pub async fn connect(
     let max_bytes = if path_user.is_some() { XBOT_MESSAGE_BYTES } else { RUNNER_MESSAGE_BYTES };
     upgrade.with_max_message_bytes(max_bytes).on_upgrade(move |socket| async move {
         let _tracked = tracked;
-        Box::pin(serve(state, connection, path_user, socket)).await;
+        let link =
+            SocketLink { first: None, socket, budget: Arc::clone(&connection.budget), is_pinging: false };
+        connection.budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
+        // Boxed: each step of serving it has space for it, and only one of them holds it.
+        let mut link = Box::new(link);
+        if let (Some(cluster), None) = (&state.cluster, from_peer) {
+            let dialled = Dialled { path: uri.path().to_owned(), max_bytes, is_shared: path_user.is_some() };
+            match Box::pin(begin(&state, cluster, &connection, &dialled, &mut link)).await {
+                Some(first) => link.first = Some(first),
+                None => return,
+            }
+        }
+        Box::pin(serve(state, connection, path_user, link)).await;
     })
 }
 
@@ -68,11 +85,25 @@ struct Admitted {
     _counted: ConnectedRunner,
 }
 
-async fn serve(state: AppState, connection: Connection, path_user: Option<String>, socket: Socket) {
+/// The runner's first message if its user is at home here; else its link was piped to the home, and is over.
+async fn begin(
+    state: &AppState,
+    cluster: &Cluster,
+    connection: &Connection,
+    dialled: &Dialled,
+    link: &mut SocketLink,
+) -> Option<LinkMessage> {
+    match runner_pipe::elsewhere(state, cluster, connection, dialled, link).await {
+        Ok(first) => first,
+        Err(error) => {
+            tracing::info!(peer = %connection.peer, %error, "a runner's link ended");
+            None
+        }
+    }
+}
+
+async fn serve(state: AppState, connection: Connection, path_user: Option<String>, link: Box<SocketLink>) {
     let (peer, client, budget) = (connection.peer, connection.client, Arc::clone(&connection.budget));
-    // Boxed: each step of serving it has space for it, and only one of them holds it.
-    let link = Box::new(SocketLink { socket, budget: Arc::clone(&budget), is_pinging: false });
-    budget.limit((HANDSHAKE_MAX_BYTES + HANDSHAKE_FRAMING_BYTES) as u64);
     let admitted = OnceLock::new();
     let served = {
         let (state, admitted, path_user) = (&state, &admitted, path_user.as_deref());
@@ -151,8 +182,10 @@ async fn touch(state: &AppState, admitted: &Admitted) -> bool {
 }
 
 /// A WebSocket as a link for `sandbox`.
-struct SocketLink {
-    socket: Socket,
+pub(super) struct SocketLink {
+    /// A message that was read before the link was served.
+    first: Option<LinkMessage>,
+    pub(super) socket: Socket,
     budget: Arc<ReadBudget>,
     /// True if signs of life are requested and reported.
     is_pinging: bool,
@@ -162,6 +195,9 @@ impl Stream for SocketLink {
     type Item = io::Result<LinkMessage>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
         loop {
             let Some(message) = ready!(Pin::new(&mut self.socket).poll_next(context)).transpose()? else {
                 return Poll::Ready(None);

@@ -78,7 +78,7 @@ impl LimitedUpgrade {
         F: FnOnce(Socket) -> Served + Send + 'static,
         Served: Future<Output = ()> + Send + 'static,
     {
-        let serve = |socket| serve(Socket { socket, pings: 0, is_closing: false });
+        let serve = |socket| serve(Socket::of(socket));
         let mut response = self.upgrade.on_upgrade(serve);
         if self.names_protocol {
             // Never the one with the token: the answer may be shown and logged.
@@ -111,6 +111,13 @@ pub struct Socket {
     /// Pings whose answers could not be sent yet.
     pings: usize,
     is_closing: bool,
+}
+
+impl Socket {
+    /// The same for a socket that this server opened.
+    pub fn of(socket: WebSocket) -> Self {
+        Self { socket, pings: 0, is_closing: false }
+    }
 }
 
 impl Stream for Socket {

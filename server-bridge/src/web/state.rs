@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::extended::Extended;
+use crate::web::cluster::Cluster;
 use crate::web::error::ApiError;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
@@ -88,6 +89,8 @@ pub struct Shared {
     pub execs: TaskTracker,
     /// The server's facts from its start.
     pub facts: Facts,
+    /// This server as a node that works beside others.
+    pub cluster: Option<Cluster>,
     /// Whether the server takes work.
     pub ready: Arc<Readiness>,
 }
@@ -112,6 +115,11 @@ impl AppState {
     /// The router's reason, for the user to read.
     pub async fn sandbox(&self, user: &User, on: Option<&str>) -> Result<Sandbox, ApiError> {
         Ok(self.ledger.sandbox(user, on).await?)
+    }
+
+    /// Cancelled when the server stops, or is not this user's home any more.
+    pub fn stopped(&self, user: UserId) -> CancellationToken {
+        self.ledger.stopped(user)
     }
 
     /// The requested place of a user who got no sandbox, for the audit trail: the one named by `on`, else their active one;

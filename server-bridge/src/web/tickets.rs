@@ -38,9 +38,25 @@ const DOWNLOADS: &[&str] = &["/api/v1/files", "/api/v1/files/tree", "/api/v1/con
 /// The same for chats, with an id between the two.
 const CHAT_EXPORT: (&str, &str) = ("/api/v1/chats/", "/export");
 
-/// The unused tickets, by their hashes.
+/// How much of a node's id its tickets begin with, in digits.
+const NODE_DIGITS: usize = 8;
+
+/// The unused tickets, by their hashes. A node's begin with its id, so that another node knows where to send them.
 #[derive(Debug, Default)]
-pub struct Tickets(Mutex<HashMap<[u8; 32], Ticket>>);
+pub struct Tickets {
+    /// The beginning of this node's tickets.
+    node: Option<String>,
+    unused: Mutex<HashMap<[u8; 32], Ticket>>,
+}
+
+/// A ticket that a request shows.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// One of this server, with its session's token.
+    Own(String),
+    /// One of the node whose id begins so.
+    Of(String),
+}
 
 struct Ticket {
     /// The session that requested it.
@@ -56,10 +72,30 @@ impl std::fmt::Debug for Ticket {
 }
 
 impl Tickets {
+    /// The tickets of the node with this id, or of a server that works alone.
+    pub fn new(node: Option<&str>) -> Self {
+        let node = node.map(|id| id.chars().take(NODE_DIGITS).collect());
+        Self { node, unused: Mutex::default() }
+    }
+
+    /// The ticket that a request's address ends with, which stays unused; `None` if there is none.
+    pub fn shown(&self, uri: &Uri) -> Option<Shown> {
+        let (_, shown) = uri.path_and_query()?.as_str().rsplit_once(PARAMETER)?;
+        if let (Some((node, _)), Some(own)) = (shown.split_once('.'), &self.node)
+            && node != own
+        {
+            return (node.len() == NODE_DIGITS).then(|| Shown::Of(node.to_owned()));
+        }
+        let hash: [u8; 32] = Sha256::digest(shown).into();
+        let unused = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
+        unused.get(&hash).map(|ticket| Shown::Own(ticket.token.clone()))
+    }
+
     /// A ticket of this session for one address; `None` while there are too many.
     fn issue(&self, token: &str, path: &str, now: Instant) -> Option<String> {
-        let ticket = URL_SAFE_NO_PAD.encode(rand::random::<[u8; TICKET_BYTES]>());
-        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; TICKET_BYTES]>());
+        let ticket = self.node.as_ref().map_or_else(|| secret.clone(), |node| format!("{node}.{secret}"));
+        let mut tickets = self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.retain(|_, ticket| ticket.until > now);
         let own = tickets.values().filter(|ticket| ticket.token == token).count();
         if tickets.len() >= TICKETS || own >= TICKETS_PER_SESSION {
@@ -78,7 +114,7 @@ impl Tickets {
         let path = path.strip_suffix(['?', '&'])?;
         let path = path.strip_prefix(API).unwrap_or(path);
         let hash: [u8; 32] = Sha256::digest(shown).into();
-        let ticket = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash)?;
+        let ticket = self.unused.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash)?;
         let is_good = method == Method::GET && ticket.path == path && ticket.until > now;
         is_good.then_some(ticket.token)
     }
@@ -164,6 +200,26 @@ mod tests {
         refused(&|ticket| format!("{PATH}&ticket={ticket}"), Method::PUT);
         for guess in ["", "ticket=", "?ticket=", "AAAA"] {
             assert_eq!(shown(&tickets, &Method::GET, &format!("{PATH}&ticket={guess}"), now), None);
+        }
+    }
+
+    #[test]
+    fn a_nodes_ticket_names_the_node_and_is_found_without_being_used_up() {
+        let (tickets, now) = (Tickets::new(Some("0123456789abcdef")), Instant::now());
+        let address = |ticket: &str| format!("{PATH}&ticket={ticket}").parse::<Uri>().unwrap();
+        let ticket = tickets.issue("sbs_a", PATH, now).unwrap();
+        assert!(ticket.starts_with("01234567."), "{ticket}");
+        for _ in 0..2 {
+            assert_eq!(tickets.shown(&address(&ticket)), Some(Shown::Own("sbs_a".to_owned())));
+        }
+        let other = Tickets::new(Some("fedcba9876543210"));
+        assert_eq!(other.shown(&address(&ticket)), Some(Shown::Of("01234567".to_owned())));
+        assert_eq!(
+            shown(&tickets, &Method::GET, &address(&ticket).to_string(), now).as_deref(),
+            Some("sbs_a")
+        );
+        for nothing in [&ticket, "0.x", ".", ""] {
+            assert_eq!(tickets.shown(&address(nothing)), None, "{nothing}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Admission of a machine that registers: its token decides.
 
-use store::{Enrolment, Runner, RunnerAuth, RunnerId, Secret, User};
+use store::{Enrolment, Runner, RunnerAuth, RunnerId, Secret, User, UserId};
 
 use crate::trail::Act;
 use crate::{Accounts, Result};
@@ -107,6 +107,14 @@ impl Accounts {
             Err(error) if error.is_callers() => Err(TokenRefused::Malformed(error.to_string())),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The user whose runner a token is for; `None` for an unknown one. Whether it is admitted is decided by [`Accounts::admit_runner`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`].
+    pub async fn runner_token_user(&self, token: &str) -> crate::Result<Option<UserId>> {
+        Ok(self.store.runner_token_user(token).await?)
     }
 
     /// Exchanges a one-time token for the runner's own.

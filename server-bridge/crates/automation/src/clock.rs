@@ -18,6 +18,11 @@ use crate::when::Come;
 const PURGE_EVERY_MS: i64 = 3_600_000;
 
 impl Automations {
+    /// Looks for work at once: this node has become, or is no longer, the home of a user.
+    pub fn look(&self) {
+        self.0.wake.notify_one();
+    }
+
     /// Begins to run automations, until [`Automations::shutdown`].
     pub fn start(&self) {
         let this = self.clone();

@@ -1,7 +1,7 @@
 //! Deliveries of webhooks: checks a delivery to an address, and records a run for it.
 
 use api::automation::DeliveryTaken;
-use store::{Job, NewRun, RunState, hex};
+use store::{Job, NewRun, RunState, UserId, hex};
 
 use crate::delivery::Delivery;
 use crate::document::Document;
@@ -33,6 +33,14 @@ impl Automations {
     /// [`Error::Store`].
     pub async fn address(&self, token: &str) -> Result<Option<Address>> {
         Ok(self.0.store.job_by_token(&hash_of(token)).await?.map(Address))
+    }
+
+    /// The user who owns the trigger of an address; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn owner(&self, token: &str) -> Result<Option<UserId>> {
+        Ok(self.address(token).await?.map(|address| address.0.user))
     }
 
     /// Takes a delivery, which is on record when this returns. A refused delivery is on record too, with the reason.

@@ -10,7 +10,7 @@ use chats::ChatService;
 use futures_util::future::BoxFuture;
 use platforms::Failure;
 use serde_json::Value;
-use store::{ChannelAccount, ChannelDraft, Store, User};
+use store::{ChannelAccount, ChannelDraft, Store, User, UserId};
 use tokio::time::timeout;
 
 use crate::codes::Code;
@@ -35,6 +35,19 @@ impl Channels {
     pub fn start(&self) {
         self.0.listen();
         self.0.begin_work();
+    }
+
+    /// Looks for work at once: this node has become, or is no longer, the home of a user.
+    pub fn look(&self) {
+        self.0.wake.notify_one();
+    }
+
+    /// The owner of an account; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn owner(&self, account: i64) -> Result<Option<UserId>> {
+        Ok(self.0.store.channel_by_id(account).await?.map(|account| account.user))
     }
 
     /// Ends all connections. Unfinished work stays on record, and the next server continues it.

@@ -17,7 +17,7 @@ impl ChatService {
     /// another user's; [`Error::Stopping`].
     pub async fn fork(&self, user: &User, chat: &ChatId, up_to: Option<MessageId>) -> Result<Chat> {
         let _tracked = self.0.tasks.token();
-        if self.0.is_stopping() {
+        if self.0.is_stopping(user.id) {
             return Err(Error::Stopping);
         }
         fork(&self.0, user, chat, up_to.map(Turns::From)).await

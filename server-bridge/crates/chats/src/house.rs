@@ -12,8 +12,8 @@ use agent::tool::Registry;
 use agent::trust::Trusts;
 use api::document::ExecDocument;
 use api::language::Language;
+use execs::Stops;
 use store::{AuditEntry, ChatId, Message, MessageId, MessageRole, UserId};
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::Services;
 
@@ -52,7 +52,7 @@ pub(crate) struct House {
     /// The prompt before and beside a conversation.
     pub(crate) prompt: PromptParts,
     pub(crate) tasks: TaskTracker,
-    pub(crate) stop: CancellationToken,
+    pub(crate) stops: Stops,
     pub(crate) bus: Bus,
     pub(crate) settings: Arc<LiveSettings>,
     pub(crate) languages: Languages,
@@ -135,8 +135,9 @@ impl House {
         self.running.cancel(user, chat) + self.stop_answers(user, chat)
     }
 
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stop.is_cancelled()
+    /// True if the server is stopping, or is not this user's home any more.
+    pub(crate) fn is_stopping(&self, user: UserId) -> bool {
+        self.stops.is_stopping(user)
     }
 
     pub(crate) fn tell(&self, user: UserId, event: ChatEvent) {

@@ -188,3 +188,5 @@ pub const JUDGE_RESULT_BYTES: usize = 16 * 1024;
 pub const CHANNEL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// How many hexadecimal digits of a sub-agent's chat name its worktree: 16 of them, 64 bits, are unique among a user's.
 pub const SUB_AGENT_WORKTREE_DIGITS: usize = 16;
+/// How often it is checked if the work for a user who has another home now has ended.
+pub const END_CHECK: std::time::Duration = std::time::Duration::from_millis(50);

@@ -68,7 +68,7 @@ pub(crate) fn soon(house: &Arc<House>, user: &User, chat: &ChatId) {
     let (house, user, chat) = (Arc::clone(house), user.clone(), chat.clone());
     let tasks = house.tasks.clone();
     tasks.spawn(async move {
-        let stop = house.stop.clone();
+        let stop = house.stops.of(user.id);
         if let Some(Err(error)) = stop.run_until_cancelled(look_through(&house, &user, &chat)).await {
             tracing::info!(%error, %chat, "nothing was proposed from a chat");
         }

@@ -90,6 +90,11 @@ impl Queue {
         self.lock().values().filter(|line| line.has_worker).count()
     }
 
+    /// True if a chat of a user has a worker, or a place that was taken and not filled yet.
+    pub(crate) fn is_at_work_for(&self, user: UserId) -> bool {
+        self.lock().iter().any(|((owner, _), line)| *owner == user && (line.has_worker || line.reserved > 0))
+    }
+
     /// Records that a chat is to be compressed.
     pub(crate) fn compress(&self, user: UserId, chat: &ChatId) {
         let mut lines = self.lock();
@@ -232,6 +237,13 @@ impl Worker {
             lines.remove(&self.key);
         }
         None
+    }
+}
+
+impl Worker {
+    /// Ends the work; what is queued stays on record.
+    pub(crate) fn leave(self) {
+        self.queue.lock().remove(&self.key);
     }
 }
 

@@ -70,6 +70,11 @@ impl Running {
         Slot { running: self.clone(), key, cancelled, transcript }
     }
 
+    /// True if a command of a user runs.
+    pub(crate) fn is_running_for(&self, user: UserId) -> bool {
+        self.lock().entries.values().any(|entry| entry.user == user)
+    }
+
     /// True if a command of a chat runs.
     pub(crate) fn is_running(&self, user: UserId, chat: &ChatId) -> bool {
         self.lock().entries.values().any(|entry| entry.user == user && entry.chat == *chat)

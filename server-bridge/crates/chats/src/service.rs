@@ -3,17 +3,17 @@
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use api::language::Language;
-use execs::{Ledger, Recorded};
+use execs::{Ledger, Recorded, Stops};
 use sandbox::SandboxRouter;
 use store::{ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
-use tokio_util::sync::CancellationToken;
+use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::attachments::with_attachments;
 use crate::commands::{self, Context, Input};
 use crate::house::{ChatService, House};
-use crate::limits::TURNS_QUEUED;
+use crate::limits::{END_CHECK, TURNS_QUEUED};
 use crate::model_choices::Choices;
 use crate::models::{Models, ModelsConfig};
 use crate::prompt;
@@ -41,7 +41,7 @@ use crate::{Answered, ChatEvent, Error, Posted, Result, Saying, recover};
 impl ChatService {
     /// A service over this store and router that answers with these models and gives them this access to the internet.
     pub fn new(store: Store, router: SandboxRouter, models: ModelsConfig, internet: Internet) -> Self {
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (tasks, stops) = (TaskTracker::new(), Stops::new(store.is_node()));
         let execs = Ledger::new(store.clone(), router.clone());
         let (running, sending, models) = (Running::default(), Sending::default(), Models::new(models));
         let (queue, asks, at_work) = Default::default();
@@ -76,7 +76,7 @@ impl ChatService {
             hooks: Hooks::default(),
             prompt,
             tasks,
-            stop,
+            stops,
             bus,
             settings,
             languages,
@@ -146,13 +146,37 @@ impl ChatService {
         Ok(())
     }
 
+    /// Applies the stored settings again: another node may have changed them.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn reload_settings(&self) -> Result<()> {
+        Ok(self.0.load_settings().await?)
+    }
+
     /// Continues what an earlier server left of one user, as [`ChatService::recover`] does for all. Called when the server becomes the
     /// user's home, before anything is posted for this user.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub async fn recover_user(&self, user: store::UserId) -> Result<usize> {
+        self.0.execs.begin_user(user);
+        self.0.stops.begin(user);
         self.recover_of(Some(user)).await
+    }
+
+    /// Leaves everything of one user to the user's next home, as [`ChatService::stop`] does for all, and returns when nothing of it is in
+    /// progress here any more. What it still tries to change is refused by the database.
+    pub async fn end_user(&self, user: store::UserId) {
+        let house = &self.0;
+        house.execs.end_user(user);
+        house.stops.end(user);
+        while house.queue.is_at_work_for(user)
+            || house.running.is_running_for(user)
+            || house.execs.is_watching(user)
+        {
+            sleep(END_CHECK).await;
+        }
     }
 
     async fn recover_of(&self, user: Option<store::UserId>) -> Result<usize> {
@@ -163,6 +187,11 @@ impl ChatService {
     /// The number of chats in which a turn is in progress or about to begin.
     pub fn chats_at_work(&self) -> usize {
         self.0.queue.at_work()
+    }
+
+    /// True if a turn of a user is in progress or about to begin.
+    pub fn is_at_work_for(&self, user: UserId) -> bool {
+        self.0.queue.is_at_work_for(user)
     }
 
     /// Takes a user's message to one of their chats: stores it and acts on it. A command is only started; its output and its
@@ -244,7 +273,7 @@ impl ChatService {
     /// begins after the shutdown.
     async fn check_saying(&self, user: &store::User, chat: &ChatId, text: &str) -> Result<TaskTrackerToken> {
         let tracked = self.0.tasks.token();
-        if self.0.stop.is_cancelled() {
+        if self.0.is_stopping(user.id) {
             return Err(Error::Stopping);
         }
         if text.trim().is_empty() {
@@ -309,7 +338,7 @@ impl ChatService {
     pub fn stop(&self) {
         // First: what a turn leaves when it is cut off goes on.
         self.0.execs.stop();
-        self.0.stop.cancel();
+        self.0.stops.all().cancel();
     }
 
     /// The same, and returns when every task has ended and everything that was cancelled is recorded.

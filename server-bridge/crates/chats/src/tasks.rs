@@ -42,7 +42,7 @@ fn end_abandoned(service: &Arc<House>, user: &User, task: Exec) {
     let (service, user) = (Arc::clone(service), user.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(async move {
-        let (execs, stop) = (&service.execs, &service.stop);
+        let (execs, stop) = (&service.execs, service.stops.of(user.id));
         let until = Instant::now() + Duration::from_secs(TASK_LIFETIME_S);
         let followed = execs.followed(&user, &task);
         let ended = async {

@@ -25,7 +25,7 @@ pub(crate) fn give_soon(house: &Arc<House>, user: &User, chat: &ChatId, turn: Tu
     let (house, user, chat) = (Arc::clone(house), user.clone(), chat.clone());
     let tasks = house.tasks.clone();
     tasks.spawn(async move {
-        let stop = house.stop.clone();
+        let stop = house.stops.of(user.id);
         if let Some(Err(error)) = stop.run_until_cancelled(give(&house, &user, &chat, turn)).await {
             tracing::info!(%error, %chat, "a chat keeps its first message as its title");
         }

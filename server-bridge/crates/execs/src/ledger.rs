@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::attendance::Attendance;
 use crate::correct::corrected;
 use crate::follow::{Followed, sandbox_id};
+use crate::stops::Stops;
 use crate::{Ending, Point, fault};
 
 /// The action in the audit trail of an exec's end.
@@ -30,7 +31,7 @@ struct Shared {
     attendance: Attendance,
     watched: Mutex<HashMap<(UserId, ExecId), usize>>,
     tasks: TaskTracker,
-    stop: CancellationToken,
+    stops: Stops,
 }
 
 /// How an exec ended, and everything to record about it.
@@ -82,12 +83,12 @@ impl Ledger {
     /// A ledger over this store and router.
     pub fn new(store: Store, router: SandboxRouter) -> Self {
         Self(Arc::new(Shared {
+            stops: Stops::new(store.is_node()),
             store,
             router,
             attendance: Attendance::default(),
             watched: Mutex::default(),
             tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
         }))
     }
 
@@ -224,7 +225,7 @@ impl Ledger {
 
     /// Leaves everything that is followed to the server's next run, at once.
     pub fn stop(&self) {
-        self.0.stop.cancel();
+        self.0.stops.all().cancel();
     }
 
     /// The same, and waits until nothing is followed.
@@ -246,13 +247,29 @@ impl Ledger {
         &self.0.tasks
     }
 
-    /// True if the server is stopping, which may be why the exec ends now.
-    pub fn is_stopping(&self) -> bool {
-        self.0.stop.is_cancelled()
+    /// True if the server is stopping, or is not this user's home any more, which may be why the exec ends now.
+    pub fn is_stopping(&self, user: UserId) -> bool {
+        self.0.stops.is_stopping(user)
     }
 
-    pub(crate) fn stopped(&self) -> &CancellationToken {
-        &self.0.stop
+    /// Cancelled when the server stops, or is not this user's home any more.
+    pub fn stopped(&self, user: UserId) -> CancellationToken {
+        self.0.stops.of(user)
+    }
+
+    /// Leaves everything that is followed for a user to the user's next home, at once.
+    pub fn end_user(&self, user: UserId) {
+        self.0.stops.end(user);
+    }
+
+    /// Execs of a user may be followed again.
+    pub fn begin_user(&self, user: UserId) {
+        self.0.stops.begin(user);
+    }
+
+    /// True while an exec of a user is served to its end.
+    pub fn is_watching(&self, user: UserId) -> bool {
+        self.watched().keys().any(|(watched, _)| *watched == user)
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<(UserId, ExecId), usize>> {

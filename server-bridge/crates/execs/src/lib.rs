@@ -19,6 +19,7 @@
 //! | [`attendance`] | the execs that have a client at the moment |
 //! | `ending` | [`Ending`]: how an exec ended, in the words of the store and the audit trail |
 //! | `correct` | a message's document after its exec's end became known late |
+//! | `stops` | [`Stops`]: what ends work, for everybody or for one user |
 //! | `place` | the sandbox's view of a user, and the place for their work |
 //! | `error` | [`Error`]: the errors for clients of execs |
 //! | `faults` | named points of a life where a test kills the process; absent from release builds |
@@ -46,6 +47,7 @@ mod read;
 mod request;
 mod request_hash;
 mod shell_word;
+mod stops;
 #[cfg(test)]
 mod tests;
 mod utf8;
@@ -61,6 +63,7 @@ pub use place::{chat_route_request, route_request, sandbox_user, user_key};
 pub use request::{Begun, Request};
 pub use request_hash::{document_hash, request_hash};
 pub use shell_word::{command_of, quoted};
+pub use stops::Stops;
 pub use store::{Exec, ExecId, ExecKind, ExecStatus, patiently};
 pub use utf8::Utf8Decoder;
 pub use watch::time_away;

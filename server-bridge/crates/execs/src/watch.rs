@@ -39,12 +39,12 @@ impl Ledger {
     /// run continues.
     pub fn follow(&self, user: User, record: Exec) {
         let watch = self.watch(user.id, &record.exec_id);
-        let ledger = self.clone();
+        let (ledger, stopped) = (self.clone(), self.stopped(user.id));
         self.followers().spawn(store::patiently(async move {
             let _watch = watch;
             let ending = tokio::select! {
                 ending = ledger.end_of(&user, &record) => ending,
-                () = ledger.stopped().cancelled() => return,
+                () = stopped.cancelled() => return,
             };
             match ledger.end_of_record(&user, &record, &ending).await {
                 // Its output and its result stay for later readers, as long as its runner keeps them.

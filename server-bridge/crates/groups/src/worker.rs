@@ -39,6 +39,11 @@ impl Groups {
         });
     }
 
+    /// Looks for work at once: this node has become, or is no longer, the home of a user.
+    pub fn look(&self) {
+        self.0.wake.notify_one();
+    }
+
     /// Wakes the worker when a runner connects, since a call may wait for it; its people see it come and go.
     async fn watch_runners(&self) {
         let mut events = self.0.router.subscribe();

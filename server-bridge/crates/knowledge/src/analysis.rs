@@ -17,6 +17,11 @@ impl Knowledge {
         loop {
             match self.analyse_next(after).await {
                 Ok(Some(done)) => after = done,
+                // Users may come whose documents are outdated.
+                Ok(None) if self.0.store.is_node() => {
+                    after = DocumentId(0);
+                    sleep(RETRY).await;
+                }
                 Ok(None) => return,
                 Err(error) => {
                     tracing::error!(%error, "the words of older documents could not be made again; it is tried again");

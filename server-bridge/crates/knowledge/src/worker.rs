@@ -22,8 +22,19 @@ impl Knowledge {
         }
     }
 
+    /// Removes what a node that was killed left incomplete of one user's documents.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn recover(&self, user: store::UserId) -> store::Result<()> {
+        self.0.store.recover_index(Some(user)).await
+    }
+
     async fn work(&self) {
-        self.until_done("recovering the index", || self.0.store.recover_index()).await;
+        // A node does so for each user, when it becomes their home.
+        if !self.0.store.is_node() {
+            self.until_done("recovering the index", || self.0.store.recover_index(None)).await;
+        }
         let (mut next_look, mut lanes) = (Instant::now(), Lanes::default());
         // They end with this future.
         let mut jobs: JoinSet<Lane> = JoinSet::new();

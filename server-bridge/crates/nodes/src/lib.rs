@@ -14,7 +14,7 @@
 //! | [`service`] | the tasks: renewing, claiming, sweeping, draining, leaving |
 //! | [`limits`] | every limit and time |
 //!
-//! Nodes do not forward requests to each other yet, so a second live node is refused: see [`service`]'s one constant.
+//! A node without a key of its own cannot forward requests, so it works beside no other live node. Crate `peers` does the forwarding.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -22,4 +22,4 @@ pub mod lease;
 pub mod limits;
 pub mod service;
 
-pub use service::{Nodes, Settle};
+pub use service::{EndWork, Home, Nodes, Settle};

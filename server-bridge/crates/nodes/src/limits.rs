@@ -12,3 +12,7 @@ pub const JOIN_PAUSE: Duration = Duration::from_millis(250);
 pub const SWEEP_INTERVAL: Duration = Duration::from_secs(2);
 /// The most users that one sweep takes over before others get a turn.
 pub const SWEEP_BATCH: i64 = 20;
+/// How long the work for a user may take to end here once another node is the user's home.
+pub const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most users whose homes at other nodes are remembered; beyond that all are looked up again.
+pub const ELSEWHERE_KEPT: usize = 100_000;

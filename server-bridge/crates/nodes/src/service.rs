@@ -1,6 +1,8 @@
 //! The tasks of a node.
 
-use std::collections::HashMap;
+mod homes;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,14 +10,18 @@ use futures_util::future::BoxFuture;
 use store::{Claim, Error, Membership, NewNode, NodeId, Renewal, Store, UserId};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::lease::{Answer, News, Standing};
 use crate::limits::{JOIN_PATIENCE, JOIN_PAUSE, NODE_LEASE, NODE_RENEWAL, SWEEP_BATCH, SWEEP_INTERVAL};
 
-const NODES_FORWARD_REQUESTS_TO_EACH_OTHER: bool = false;
-
 /// Settles what a user's last home left. An error is for the log.
 pub type Settle = Box<dyn Fn(UserId) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// Ends what this node does for a user who has another home now, and forgets what it holds for them in memory.
+pub type EndWork = Box<dyn Fn(UserId) -> BoxFuture<'static, ()> + Send + Sync>;
+
+pub use homes::Home;
 
 /// This server as a node. Cheap to clone; every clone is the same node.
 #[derive(Clone)]
@@ -26,27 +32,43 @@ struct Inner {
     member: Arc<Membership>,
     new: NewNode,
     settle: OnceLock<Settle>,
+    end_work: OnceLock<EndWork>,
     /// One claim of a user at a time.
     claims: Mutex<HashMap<UserId, Arc<tokio::sync::Mutex<()>>>>,
+    /// The homes of users at other nodes, by those nodes' URLs, until one says otherwise.
+    elsewhere: Mutex<HashMap<UserId, String>>,
+    /// The users whose work here is being ended.
+    ending: Mutex<HashSet<UserId>>,
+    /// When the last renewal that succeeded was sent.
+    renewed_at: Mutex<Instant>,
+    tasks: TaskTracker,
     is_draining: AtomicBool,
     has_swept: AtomicBool,
 }
 
 impl Nodes {
-    /// Joins the other nodes; waits some seconds for a dead one's lease to end. The store's changes are those of this node from then on.
+    /// Joins the other nodes, which recognise this one by its public key; without a key it works beside no other live node. Waits some
+    /// seconds for a dead one's lease to end. The store's changes are those of this node from then on.
     ///
     /// # Errors
-    /// [`Error::NodeUrlInUse`] and [`Error::InUse`] while another node is live, [`Error::Invalid`], [`Error::Database`].
-    pub async fn join(store: Store, url: &str, version: &str) -> Result<(Self, Store), Error> {
+    /// [`Error::NodeUrlInUse`] while a live node has the URL, [`Error::InUse`] while another node is live and one of the two has no key,
+    /// [`Error::Invalid`], [`Error::Database`].
+    pub async fn join(
+        store: Store,
+        url: &str,
+        version: &str,
+        public_key: Option<Vec<u8>>,
+    ) -> Result<(Self, Store), Error> {
         let new = NewNode {
             id: NodeId::random(),
             url: url.to_owned(),
             version: version.to_owned(),
             lease: NODE_LEASE,
-            is_alone: !NODES_FORWARD_REQUESTS_TO_EACH_OTHER,
+            public_key,
         };
         let deadline = Instant::now() + JOIN_PATIENCE;
         let mut has_said = false;
+        let mut joined_at = Instant::now();
         loop {
             match store.join_node(&new).await {
                 Ok(()) => break,
@@ -61,6 +83,7 @@ impl Nodes {
                 }
                 Err(error) => return Err(error),
             }
+            joined_at = Instant::now();
         }
         let member = Arc::new(Membership::new(new.id.clone()));
         let store = store.of_node(Arc::clone(&member));
@@ -69,7 +92,12 @@ impl Nodes {
             member,
             new,
             settle: OnceLock::new(),
+            end_work: OnceLock::new(),
             claims: Mutex::default(),
+            elsewhere: Mutex::default(),
+            ending: Mutex::default(),
+            renewed_at: Mutex::new(joined_at),
+            tasks: TaskTracker::new(),
             is_draining: AtomicBool::new(false),
             has_swept: AtomicBool::new(false),
         });
@@ -89,6 +117,11 @@ impl Nodes {
     /// Sets what settles a user's unfinished work; only the first call counts.
     pub fn set_settle(&self, settle: Settle) {
         let _was_set = self.0.settle.set(settle);
+    }
+
+    /// Sets what ends a user's work here; only the first call counts.
+    pub fn set_end_work(&self, end_work: EndWork) {
+        let _was_set = self.0.end_work.set(end_work);
     }
 
     /// True once the users with unfinished work, as the node found them at its start, are taken over.
@@ -131,12 +164,13 @@ impl Nodes {
 
 impl Inner {
     /// Returns when another node has this one's place.
-    async fn keep_lease(&self) -> Error {
+    async fn keep_lease(self: &Arc<Self>) -> Error {
         let mut standing = Standing::default();
         let mut due = interval(NODE_RENEWAL);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             due.tick().await;
+            let sent_at = Instant::now();
             let renewed = timeout(NODE_LEASE, self.store.renew_node(&self.new.id, NODE_LEASE)).await;
             let (answer, error) = match renewed {
                 Ok(Ok(Renewal::Kept)) => (Answer::Renewed, None),
@@ -144,6 +178,9 @@ impl Inner {
                 Ok(Err(error)) => (Answer::None, Some(error)),
                 Err(_) => (Answer::None, None),
             };
+            if answer == Answer::Renewed {
+                *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = sent_at;
+            }
             match standing.after(answer) {
                 None => {}
                 Some(News::Away) => {
@@ -152,7 +189,10 @@ impl Inner {
                 }
                 Some(News::Back) => tracing::info!("this node's lease is renewed again"),
                 Some(News::Gone) => match self.store.join_node(&self.new).await {
-                    Ok(()) => tracing::warn!("this node counted as gone and joined again"),
+                    Ok(()) => {
+                        tracing::warn!("this node counted as gone and joined again");
+                        self.review().await;
+                    }
                     Err(error @ (Error::NodeUrlInUse { .. } | Error::InUse { .. })) => return error,
                     Err(error) => tracing::warn!(%error, "cannot join again; trying again"),
                 },
@@ -167,6 +207,12 @@ impl Inner {
             due.tick().await;
             if self.is_draining.load(Ordering::Acquire) {
                 continue;
+            }
+            if self.new.public_key.is_some()
+                && let Err(error) = self.give_up_torn().await
+                && !error.is_passing()
+            {
+                tracing::error!(%error, "cannot look for users who share something with users of other nodes");
             }
             match self.sweep().await {
                 Ok(()) => self.has_swept.store(true, Ordering::Release),
@@ -196,23 +242,35 @@ impl Inner {
     }
 
     /// Makes this node a user's home after a change was refused with this fence; true if it is now.
-    async fn claim(&self, user: UserId, refused: i64) -> bool {
+    async fn claim(self: &Arc<Self>, user: UserId, refused: i64) -> bool {
+        // What is being ended must not begin again.
+        if self.is_ending(user) {
+            return false;
+        }
         let turn = self.turn_of(user);
         let _one_at_a_time = turn.lock().await;
         match self.member.fence(user) {
             Some(fence) if fence != refused => return true,
-            Some(_) => self.member.lost(user),
+            Some(_) => {
+                // The task that makes this change is one of those that end.
+                self.lose_soon(user);
+                return false;
+            }
             None => {}
         }
         if self.is_draining.load(Ordering::Acquire) {
             return false;
         }
-        match self.store.claim_home(user, &self.new.id).await {
+        match self.claim_with_others(user).await {
             Ok(Claim::Home(fence)) => {
                 self.settle(user, fence).await;
                 true
             }
-            Ok(Claim::Elsewhere(_)) | Err(Error::NotFound { .. } | Error::Fenced) => false,
+            Ok(Claim::Elsewhere(url)) => {
+                self.note_elsewhere(user, url);
+                false
+            }
+            Err(Error::NotFound { .. } | Error::Fenced) => false,
             Err(error) => {
                 tracing::warn!(%error, %user, "cannot claim a user's home");
                 false

@@ -76,6 +76,11 @@ impl Database {
         }
     }
 
+    /// The id of the node whose changes these are; `None` for a server that works alone.
+    pub(crate) fn node_id(&self) -> Option<&str> {
+        self.node.as_ref().map(|node| node.id().as_str())
+    }
+
     /// True if it is a PostgreSQL database.
     pub(crate) fn is_postgres(&self) -> bool {
         matches!(self.writer, Pool::Postgres(_))

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result};
 use crate::membership::NodeId;
-use crate::sql::{Scope, query, query_as};
+use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
 /// The result of a claim.
@@ -28,6 +28,23 @@ struct Home {
     live_url: Option<String>,
 }
 
+/// A condition: there is one server, or the node in this parameter is the home of the user in this column. Work that no request
+/// begins is done at the home of its user.
+macro_rules! at_home {
+    ($user:literal, $node:literal) => {
+        concat!(
+            "(",
+            $node,
+            " IS NULL OR EXISTS (SELECT 1 FROM homes at_home WHERE at_home.user_id = ",
+            $user,
+            " AND at_home.node_id = ",
+            $node,
+            "))"
+        )
+    };
+}
+pub(crate) use at_home;
+
 /// The users with unfinished or due work; the argument is the time now.
 macro_rules! work {
     ($now:literal) => {
@@ -37,12 +54,66 @@ macro_rules! work {
              UNION SELECT f.user_id FROM chats f WHERE f.is_copying
              UNION SELECT d.user_id FROM jobs d WHERE d.next_ms <= ",
             $now,
-            " UNION SELECT d.user_id FROM job_runs r JOIN jobs d ON d.id = r.job_id WHERE r.state = 'due'"
+            " UNION SELECT d.user_id FROM job_runs r JOIN jobs d ON d.id = r.job_id WHERE r.state = 'due'
+             UNION SELECT a.user_id FROM channel_accounts a WHERE a.is_enabled
+             UNION SELECT p.user_id FROM group_calls g JOIN group_people p ON p.group_id = g.group_id WHERE g.ended_at_ms IS NULL
+             UNION SELECT p.user_id FROM group_runs r JOIN group_people p ON p.group_id = r.group_id WHERE r.ended_at_ms IS NULL
+             UNION SELECT i.user_id FROM index_jobs j JOIN collections i ON i.id = j.collection_id"
         )
     };
 }
 
+/// Pairs of users who share something that one node works on: a group, or an account on a messenger and a link with it.
+macro_rules! bonds {
+    () => {
+        "bonds (one, other) AS (
+           SELECT p.user_id, q.user_id FROM group_people p JOIN group_people q ON q.group_id = p.group_id AND q.user_id <> p.user_id
+           UNION SELECT l.user_id, a.user_id FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id
+             WHERE l.user_id <> a.user_id
+           UNION SELECT a.user_id, l.user_id FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id
+             WHERE l.user_id <> a.user_id)"
+    };
+}
+
 impl Store {
+    /// The user whose home those share whom this user is bound to by groups and messengers: the one with the lowest id. A user who
+    /// shares nothing has a home of their own.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn home_leader(&self, user: UserId) -> Result<UserId> {
+        let leader: Option<UserId> = query_scalar(concat!(
+            "WITH RECURSIVE ",
+            bonds!(),
+            ", bound (id) AS (SELECT CAST($1 AS BIGINT) UNION SELECT b.other FROM bound JOIN bonds b ON b.one = bound.id)
+             SELECT MIN(id) FROM bound"
+        ))
+        .bind(user)
+        .fetch_one(self.database.latest())
+        .await?;
+        Ok(leader.unwrap_or(user))
+    }
+
+    /// The users of a node who share something with a user of another live node.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn torn_homes(&self, node: &NodeId) -> Result<Vec<UserId>> {
+        let mut transaction = self.database.snapshot().await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        Ok(query_scalar(concat!(
+            "WITH ",
+            bonds!(),
+            " SELECT DISTINCT h.user_id FROM homes h JOIN bonds b ON b.one = h.user_id JOIN homes o ON o.user_id = b.other
+                JOIN nodes n ON n.id = o.node_id
+              WHERE h.node_id = $1 AND o.node_id <> $1 AND n.state <> 'gone' AND n.lease_until_ms > $2 ORDER BY h.user_id"
+        ))
+        .bind(node.as_str())
+        .bind(now_ms)
+        .fetch_all(&mut transaction)
+        .await?)
+    }
+
     /// Makes a node the home of a user who has none, or whose node is dead.
     ///
     /// # Errors
@@ -97,6 +168,35 @@ impl Store {
         }
         transaction.commit().await?;
         Ok(Claim::Home(fence))
+    }
+
+    /// The URL of the live node that is a user's home; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn home_url(&self, user: UserId) -> Result<Option<String>> {
+        let mut transaction = self.database.snapshot().await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        let found: Option<(String,)> = query_as(
+            "SELECT n.url FROM homes h JOIN nodes n ON n.id = h.node_id
+             WHERE h.user_id = $1 AND n.state <> 'gone' AND n.lease_until_ms > $2",
+        )
+        .bind(user)
+        .bind(now_ms)
+        .fetch_optional(&mut transaction)
+        .await?;
+        Ok(found.map(|(url,)| url))
+    }
+
+    /// The users whose home a node is, with their fences.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn homes_of(&self, node: &NodeId) -> Result<Vec<(UserId, i64)>> {
+        Ok(query_as("SELECT user_id, fence FROM homes WHERE node_id = $1 ORDER BY user_id")
+            .bind(node.as_str())
+            .fetch_all(self.database.latest())
+            .await?)
     }
 
     /// Ends a node's time as the home of a user; true if it was.

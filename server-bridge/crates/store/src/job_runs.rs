@@ -11,6 +11,7 @@ use sqlx::FromRow;
 
 use crate::chats::create_in;
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{
     JOB_NOTE_MAX_BYTES, JOB_PAYLOAD_MAX_BYTES, JOB_PAYLOADS_KEPT, JOB_RUNS_WAITING, JOB_TEXT_MAX_BYTES,
     beginning,
@@ -319,13 +320,16 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn due_runs(&self, after: i64, limit: i64) -> Result<Vec<DueRun>> {
-        Ok(query_as(
+        Ok(query_as(concat!(
             "SELECT r.id AS run_id, r.slot, r.text, r.chat_id AS run_chat_id, r.slot LIKE 'asked/%' AS is_asked,
                     j.id, j.user_id, j.name, j.kind, j.document_json, j.chat_id, j.paused, j.next_ms, j.created_at_ms, j.updated_at_ms
-             FROM job_runs r JOIN jobs j ON j.id = r.job_id WHERE r.state = 'due' AND r.id > $1 ORDER BY r.id LIMIT $2",
-        )
+             FROM job_runs r JOIN jobs j ON j.id = r.job_id WHERE r.state = 'due' AND r.id > $1 AND ",
+            at_home!("j.user_id", "$3"),
+            " ORDER BY r.id LIMIT $2"
+        ))
         .bind(after)
         .bind(limit)
+        .bind(self.database.node_id())
         .fetch_all(self.database.reader())
         .await?)
     }

@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{JOB_DOCUMENT_MAX_BYTES, JOB_NAME_MAX_BYTES, JOB_SECRET_MAX_BYTES, JOBS_PER_USER};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
@@ -229,10 +230,13 @@ impl Store {
         Ok(query_as(concat!(
             "SELECT ",
             job_columns!(),
-            " FROM jobs WHERE next_ms <= $1 ORDER BY next_ms, id LIMIT $2"
+            " FROM jobs WHERE next_ms <= $1 AND ",
+            at_home!("jobs.user_id", "$3"),
+            " ORDER BY next_ms, id LIMIT $2"
         ))
         .bind(now_ms)
         .bind(limit)
+        .bind(self.database.node_id())
         .fetch_all(self.database.reader())
         .await?)
     }
@@ -242,8 +246,11 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn next_job_ms(&self) -> Result<Option<i64>> {
-        let next = query_scalar("SELECT MIN(next_ms) FROM jobs WHERE next_ms IS NOT NULL");
-        Ok(next.fetch_one(self.database.reader()).await?)
+        let next = query_scalar(concat!(
+            "SELECT MIN(next_ms) FROM jobs WHERE next_ms IS NOT NULL AND ",
+            at_home!("jobs.user_id", "$1")
+        ));
+        Ok(next.bind(self.database.node_id()).fetch_one(self.database.reader()).await?)
     }
 }
 

@@ -188,7 +188,7 @@ impl Store {
             query("UPDATE api_keys SET last_used_ms = $1 WHERE id = $2")
                 .bind(now_ms)
                 .bind(key.id)
-                .execute(self.database.writer(Scope::User(user.id)))
+                .execute(self.database.writer(Scope::Login(user.id)))
                 .await?;
         }
         Ok(Some((user, key)))

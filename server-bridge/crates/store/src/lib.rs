@@ -184,7 +184,7 @@ pub use memory_items::{
 pub use memory_vectors::BareMemory;
 pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
-pub use nodes::{NewNode, Node, NodeState, Renewal};
+pub use nodes::{NewNode, Node, NodeState, PeerNode, Renewal};
 pub use offloads::{Offload, OffloadedRead};
 pub use patience::{patiently, until_done};
 pub use permission_rules::{PermissionRule, RuleEffect};

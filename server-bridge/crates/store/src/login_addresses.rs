@@ -30,7 +30,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::Database`], also if the user was removed meanwhile.
     pub async fn remember_login_address(&self, user: UserId, address: IpAddr) -> Result<()> {
-        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let mut transaction = self.database.write(Scope::Login(user)).await?;
         query(
             "INSERT INTO login_addresses (user_id, address, used_at_ms) VALUES ($1, $2, $3)
              ON CONFLICT (user_id, address) DO UPDATE SET used_at_ms = excluded.used_at_ms",

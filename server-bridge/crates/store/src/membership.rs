@@ -78,6 +78,12 @@ impl Membership {
         self.fences.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
+    /// The homes of this node, as far as this process knows, with their fences.
+    pub fn known(&self) -> Vec<(UserId, i64)> {
+        let fences = self.fences.read().unwrap_or_else(PoisonError::into_inner);
+        fences.iter().map(|(user, fence)| (*user, *fence)).collect()
+    }
+
     /// Notes a home that was claimed and settled.
     pub fn settled(&self, user: UserId, fence: i64) {
         self.fences.write().unwrap_or_else(PoisonError::into_inner).insert(user, fence);

@@ -1,6 +1,7 @@
 //! Memory and chats: the memory text in a chat's prompt, the user's own messages, and the chats from which memories were proposed.
 
 use crate::error::{Error, Result};
+use crate::homes::at_home;
 use crate::limits::rows;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, TurnId, User, UserId};
@@ -29,16 +30,18 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn idle_chats(&self, setting: &str, since_ms: i64, limit: u32) -> Result<Vec<(User, ChatId)>> {
-        let found: Vec<(UserId, ChatId)> = query_as(
+        let found: Vec<(UserId, ChatId)> = query_as(concat!(
             "SELECT c.user_id, c.id FROM chats c JOIN settings s ON s.user_id = c.user_id AND s.name = $1 AND s.value = 'on'
              WHERE c.updated_at_ms < $2 AND c.parent_id IS NULL AND NOT c.is_copying
                AND NOT EXISTS (SELECT 1 FROM memorised_chats m WHERE m.chat_id = c.id)
-               AND EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = c.id)
-             ORDER BY c.updated_at_ms DESC LIMIT $3",
-        )
+               AND EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = c.id) AND ",
+            at_home!("c.user_id", "$4"),
+            " ORDER BY c.updated_at_ms DESC LIMIT $3"
+        ))
         .bind(setting)
         .bind(since_ms)
         .bind(rows(limit))
+        .bind(self.database.node_id())
         .fetch_all(self.database.reader())
         .await?;
         let users = if found.is_empty() { Vec::new() } else { self.users().await? };

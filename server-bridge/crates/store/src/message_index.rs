@@ -11,6 +11,7 @@ use sqlx::AssertSqlSafe;
 
 use crate::batches::{Row, batches};
 use crate::error::Result;
+use crate::homes::at_home;
 use crate::limits::INDEX_BATCH_IDS;
 use crate::sql::{Connection, Scope, Transaction, query, query_as, query_scalar};
 use crate::{MessageId, Store, UserId};
@@ -133,10 +134,14 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
     pub async fn index_older_messages(&self) -> Result<bool> {
-        let next: Option<UserId> =
-            query_scalar("SELECT user_id FROM search_progress ORDER BY user_id LIMIT 1")
-                .fetch_optional(self.database.latest())
-                .await?;
+        let next: Option<UserId> = query_scalar(concat!(
+            "SELECT user_id FROM search_progress WHERE ",
+            at_home!("search_progress.user_id", "$1"),
+            " ORDER BY user_id LIMIT 1"
+        ))
+        .bind(self.database.node_id())
+        .fetch_optional(self.database.latest())
+        .await?;
         let Some(user) = next else { return Ok(false) };
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let below_id = below(&mut transaction, user).await?;

@@ -28,8 +28,25 @@ pub struct NewNode {
     pub version: String,
     /// How long it may go without renewing.
     pub lease: Duration,
-    /// True if it must not work beside another live node.
-    pub is_alone: bool,
+    /// The key by which other nodes recognise it, as a SubjectPublicKeyInfo in DER. A node without one works beside no other live node.
+    pub public_key: Option<Vec<u8>>,
+}
+
+/// A live node, as other nodes reach it.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct PeerNode {
+    /// Its id.
+    pub id: String,
+    /// How other nodes reach it.
+    pub url: String,
+    /// The version of its program.
+    pub version: String,
+    /// Its key, as a SubjectPublicKeyInfo in DER.
+    pub public_key: Vec<u8>,
+    /// Its state: up or draining.
+    pub state: NodeState,
+    /// The number of users that it works for.
+    pub homes: i64,
 }
 
 /// The state of a node.
@@ -77,26 +94,32 @@ pub enum Renewal {
 }
 
 impl Store {
+    /// True if this is the store of a node: other servers may change the same database.
+    pub fn is_node(&self) -> bool {
+        self.database.node_id().is_some()
+    }
+
     /// Adds a node, or adds it again after it counted as gone. A dead node with the same URL is replaced.
     ///
     /// # Errors
-    /// [`Error::NodeUrlInUse`] while a live node has the URL, [`Error::InUse`] for a node that must work alone while another one is live,
+    /// [`Error::NodeUrlInUse`] while a live node has the URL, [`Error::InUse`] while another one is live and one of the two has no key,
     /// [`Error::Invalid`] for a URL beyond 512 bytes, [`Error::Database`].
     pub async fn join_node(&self, node: &NewNode) -> Result<()> {
         check_length("node's URL", &node.url, NODE_URL_MAX_BYTES)?;
         let mut transaction = self.database.unfenced().write(Scope::System).await?;
         let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
-        let live: Vec<(String,)> = query_as(
-            "SELECT url FROM nodes WHERE id <> $1 AND state <> 'gone' AND lease_until_ms > $2 ORDER BY url",
+        let live: Vec<(String, bool)> = query_as(
+            "SELECT url, public_key IS NULL FROM nodes WHERE id <> $1 AND state <> 'gone' AND lease_until_ms > $2 ORDER BY url",
         )
         .bind(node.id.as_str())
         .bind(now_ms)
         .fetch_all(&mut transaction)
         .await?;
-        if live.iter().any(|(url,)| *url == node.url) {
+        if live.iter().any(|(url, _)| *url == node.url) {
             return Err(Error::NodeUrlInUse { url: node.url.clone() });
         }
-        if let (true, Some((url,))) = (node.is_alone, live.first()) {
+        let is_alone = node.public_key.is_none();
+        if let Some((url, _)) = live.iter().find(|(_, other_is_alone)| is_alone || *other_is_alone) {
             return Err(Error::InUse { place: format!("(node {url})") });
         }
         query("DELETE FROM nodes WHERE url = $1 AND id <> $2")
@@ -105,8 +128,8 @@ impl Store {
             .execute(&mut transaction)
             .await?;
         query(
-            "INSERT INTO nodes (id, url, version, schema_newest, schema_oldest, started_at_ms, lease_until_ms, state)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, 'up')
+            "INSERT INTO nodes (id, url, version, schema_newest, schema_oldest, started_at_ms, lease_until_ms, state, public_key)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, 'up', $8)
              ON CONFLICT (id) DO UPDATE SET lease_until_ms = excluded.lease_until_ms, state = 'up'",
         )
         .bind(node.id.as_str())
@@ -116,10 +139,28 @@ impl Store {
         .bind(SCHEMA_OLDEST)
         .bind(now_ms)
         .bind(now_ms + milliseconds(node.lease))
+        .bind(node.public_key.as_deref())
         .execute(&mut transaction)
         .await?;
         transaction.commit().await?;
         Ok(())
+    }
+
+    /// The live nodes that have a key, by URL.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn peer_nodes(&self) -> Result<Vec<PeerNode>> {
+        let mut transaction = self.database.snapshot().await?;
+        let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+        Ok(query_as(
+            "SELECT n.id, n.url, n.version, n.public_key, n.state,
+               (SELECT COUNT(*) FROM homes h WHERE h.node_id = n.id) AS homes
+             FROM nodes n WHERE n.state <> 'gone' AND n.lease_until_ms > $1 AND n.public_key IS NOT NULL ORDER BY n.url",
+        )
+        .bind(now_ms)
+        .fetch_all(&mut transaction)
+        .await?)
     }
 
     /// Begins a node's lease again, also after it was over, unless another node took over meanwhile.

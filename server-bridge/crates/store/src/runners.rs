@@ -254,6 +254,24 @@ impl Store {
         Ok(RunnerAuth::Accepted { user: row.user, runner: row.runner })
     }
 
+    /// The user whose runner this token is for, whatever else is true of it; `None` for an unknown one. Changes nothing.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn runner_token_user(&self, token: &str) -> Result<Option<UserId>> {
+        let hash = TokenHash::of_presented(RUNNER_TOKEN_PREFIX, token)
+            .or_else(|| TokenHash::of_presented(ENROLMENT_TOKEN_PREFIX, token));
+        let Some(hash) = hash else { return Ok(None) };
+        let found: Option<(String, UserId)> = query_as(
+            "SELECT t.token_sha256, r.user_id FROM runner_tokens t JOIN runners r ON r.id = t.runner_id
+             WHERE t.token_sha256 = $1",
+        )
+        .bind(hash.as_str())
+        .fetch_optional(self.database.reader())
+        .await?;
+        Ok(found.filter(|(stored, _)| hash.matches(stored)).map(|(_, user)| user))
+    }
+
     /// Records a registration and the runner's facts (JSON text), and issues its epoch: the first is 1, and each is larger
     /// than any before it for this user's runners of this name.
     ///
@@ -307,10 +325,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn take_connected_runners(&self) -> Result<Vec<(UserId, String)>> {
+    pub async fn take_connected_runners(&self, user: Option<UserId>) -> Result<Vec<(UserId, String)>> {
         Ok(query_as(
-            "UPDATE runners SET connected = FALSE WHERE connected AND revoked_at_ms IS NULL RETURNING user_id, name",
+            "UPDATE runners SET connected = FALSE WHERE connected AND revoked_at_ms IS NULL AND ($1 IS NULL OR user_id = $1)
+             RETURNING user_id, name",
         )
+        .bind(user)
         .fetch_all(self.database.writer(Scope::System))
         .await?)
     }

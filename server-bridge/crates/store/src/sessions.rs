@@ -72,7 +72,7 @@ impl Store {
         .bind(user)
         .bind(now_ms)
         .bind(expires_at_ms)
-        .execute(self.database.writer(Scope::User(user)))
+        .execute(self.database.writer(Scope::Login(user)))
         .await?;
         Ok(NewSession { token, cookie, expires_at_ms })
     }

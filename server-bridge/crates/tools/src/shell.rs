@@ -257,7 +257,7 @@ struct Watch {
 
 impl Watch {
     fn new(exec: Exec, record: OnRecord, place: Sandbox, work: &Work<'_>) -> Self {
-        let exec = Awaited::new(exec, &work.services.execs);
+        let exec = Awaited::new(exec, &work.services.execs, work.user.id);
         Self { exec, record, output: Output::new(SHELL_KEPT_BYTES), place, read: None }
     }
 

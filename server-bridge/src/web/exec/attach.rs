@@ -221,6 +221,7 @@ pub(super) async fn go_on(
         offset,
         later: Some(attended.later()),
     };
+    let stopped = state.stopped(caller.user.id);
     loop {
         let attached = tokio::select! {
             // First: what came late must not ask the runner for the exec.
@@ -229,7 +230,7 @@ pub(super) async fn go_on(
             attached = attach(state, &caller.user, &record, offset, until) => attached,
             () = super::commands::gone(receiver) => return Ok(()),
             // Without a last frame: the client reconnects, and so does the server.
-            () = state.shutdown.cancelled() => return Ok(()),
+            () = stopped.cancelled() => return Ok(()),
         };
         let error = match attached {
             Ok((sandbox, mut exec)) => {
@@ -245,7 +246,7 @@ pub(super) async fn go_on(
                         running.go_without_client(exec).await;
                         return Ok(());
                     }
-                    () = state.shutdown.cancelled() => return Ok(()),
+                    () = stopped.cancelled() => return Ok(()),
                 };
                 match first {
                     Some(ExecEvent::Failed(error)) => error,

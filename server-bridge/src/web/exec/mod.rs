@@ -102,10 +102,11 @@ async fn converse(
     sender: &mut Sender,
     receiver: &mut Receiver,
 ) -> Result<(), ApiError> {
+    let stopped = state.stopped(caller.user.id);
     let asked = tokio::select! {
         asked = first_frame(receiver, caller) => asked?,
         // Without a last frame: the command may run already, and the client asks for it again.
-        () = state.shutdown.cancelled() => return Ok(()),
+        () = stopped.cancelled() => return Ok(()),
     };
     // From here on a stopping server waits for the record.
     let _awaited = state.execs.token();
@@ -210,12 +211,13 @@ impl<'a> Running<'a> {
             offset: *offset,
             stdin_offset: input,
         };
+        let stopped = self.state.stopped(self.caller.user.id);
         let (told, acks) = Acks::new(*acks, *offset, input, later.clone());
         let end = tokio::select! {
             end = output(&mut exec, &hello, first, sender, acks) => end,
             () = commands(receiver, &control, *stdin, &told) => End::ClientGone,
             () = self.caller.session_ended(self.state) => End::LoggedOut,
-            () = self.state.shutdown.cancelled() => End::Stopping,
+            () = stopped.cancelled() => End::Stopping,
         };
         match end {
             // It goes on on its runner, for as long as it lingers.
@@ -262,7 +264,7 @@ impl<'a> Running<'a> {
         if self.subject.goes_on() {
             exec.leave();
             self.be_followed().await;
-        } else if let Some(ended) = orphaned(&mut exec, &self.state.shutdown).await {
+        } else if let Some(ended) = orphaned(&mut exec, &self.state.stopped(self.caller.user.id)).await {
             let _recorded = self.record(&ended).await;
         } else {
             exec.leave();
@@ -342,7 +344,7 @@ impl<'a> Running<'a> {
             sender.send(text(&self.last_frame(ended))).await
         };
         let stopped = async {
-            self.state.shutdown.cancelled().await;
+            self.state.stopped(self.caller.user.id).cancelled().await;
             sleep(SOCKET_CLOSE_TIMEOUT).await;
         };
         let is_said = tokio::select! {
@@ -390,7 +392,7 @@ impl<'a> Running<'a> {
             return None;
         }
         let mut ending = ended.ending();
-        if self.state.shutdown.is_cancelled() {
+        if self.state.stopped(user.id).is_cancelled() {
             ending = ending.while_the_server_stops();
         }
         let recorded = put_end_on_record(self.state, user, &record, &ending).await?;

@@ -115,7 +115,7 @@ impl Asked {
             goes_on: self.goes_on(),
             linger: self.linger,
         };
-        state.ledger.request(user, &request, &state.shutdown).await
+        state.ledger.request(user, &request, &state.stopped(user.id)).await
     }
 
     pub(super) fn subject(&self, kind: ExecKind) -> Subject {

@@ -53,10 +53,11 @@ async fn run(context: &Context<'_>) -> Result<Posted> {
         service.asks.wait(user.id, message.id, Ask { kind: Kind::Words, patience: QUESTION_PATIENCE });
     service.tell(user.id, ChatEvent::Message(message.clone()));
     let (service, user, chat, id) = (Arc::clone(service), User::clone(user), chat.id.clone(), message.id);
+    let stop = service.stops.of(user.id);
     service.tasks.clone().spawn(async move {
         let words = tokio::select! {
             words = asking.words() => words,
-            () = service.stop.cancelled() => None,
+            () = stop.cancelled() => None,
         };
         let (status, result) = match words.as_deref() {
             Some(words) if words == options[0] || words == APPROVE => {

@@ -21,7 +21,7 @@ impl Run {
         }
         let id = sandbox_id(&self.exec_id);
         let deadline = Instant::now() + Duration::from_secs(RECOVER_TIMEOUT_S);
-        let (stop, command) = (self.service.stop.clone(), self.command.clone());
+        let (stop, command) = (self.service.stops.of(self.user.id), self.command.clone());
         loop {
             let routed = tokio::select! {
                 biased;

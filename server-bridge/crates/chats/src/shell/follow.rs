@@ -110,7 +110,7 @@ impl Run {
         self.tell(output.take_live());
         let finished = output.finish(sandbox.place(), self.service.language(self.user.id)).await;
         if finished.path.is_some() {
-            let (sandbox, stop) = (sandbox.clone(), self.service.stop.clone());
+            let (sandbox, stop) = (sandbox.clone(), self.service.stops.of(self.user.id));
             self.service.tasks.spawn(tidy::remove_oldest(sandbox, stop));
         }
         let (outcome, counted) = (&mut ending.outcome, finished.counted);

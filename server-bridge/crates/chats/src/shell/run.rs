@@ -90,7 +90,7 @@ impl Run {
 
     async fn send(&mut self, request: ExecRequest) -> Option<Ended> {
         let user = execs::sandbox_user(&self.user);
-        let (stop, cancelled) = (&self.service.stop, &self.slot.cancelled);
+        let (stop, cancelled) = (self.service.stops.of(self.user.id), &self.slot.cancelled);
         let routed = tokio::select! {
             biased;
             () = stop.cancelled() => None,
@@ -120,7 +120,7 @@ impl Run {
     /// Follows a command to its end. Cancels it when its user asks for that, or when the server stops and the command cannot
     /// outlive it; `None` if it was left to the next server.
     pub(super) async fn accompany(&mut self, mut exec: sandbox::Exec, sandbox: &Sandbox) -> Option<Ended> {
-        let (stop, cancelled) = (self.service.stop.clone(), self.slot.cancelled.clone());
+        let (stop, cancelled) = (self.service.stops.of(self.user.id), self.slot.cancelled.clone());
         let outlives_server = sandbox.outlives_server();
         let control = exec.control();
         let relay = async {
@@ -153,7 +153,7 @@ impl Run {
                 "stopped after {COMMAND_TIMEOUT_S} s, the time limit of a command in a chat; `sandbridge exec` has no such limit"
             ));
         }
-        if self.service.is_stopping() { ending.while_the_server_stops() } else { ending }
+        if self.service.is_stopping(self.user.id) { ending.while_the_server_stops() } else { ending }
     }
 
     /// The text of the message while the command runs.

@@ -55,7 +55,7 @@ impl Words {
         if is_due {
             return;
         }
-        let (words, store, stop) = (Arc::clone(self), house.store.clone(), house.stop.clone());
+        let (words, store, stop) = (Arc::clone(self), house.store.clone(), house.stops.all().clone());
         house.tasks.spawn(async move {
             tokio::select! {
                 () = sleep(Duration::from_millis(SNAPSHOT_INTERVAL_MS)) => {}

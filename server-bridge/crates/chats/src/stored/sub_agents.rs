@@ -57,7 +57,7 @@ impl SubAgents for Stored {
             let end = self.work(&task, route.clone(), rules).await;
             let worktree = match worktree {
                 // If the server stops, it is looked at later: see the tool `Worktree`.
-                Some(path) if !service.is_stopping() => Some(self.leave_worktree(&path, &route).await),
+                Some(path) if !service.is_stopping(user.id) => Some(self.leave_worktree(&path, &route).await),
                 Some(_) | None => None,
             };
             Ok(SubAgentEnd { turn: end.ported()?, worktree })
@@ -84,7 +84,7 @@ impl Stored {
         let turn = store.queue_turn_beneath(user.id, chat, said.id, shown.id, &item, ancestry.turn()).await?;
         service.tell(user.id, ChatEvent::Message(shown.clone()));
         let ports = &self.below(chat, turn, route, rules).ports();
-        let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stop);
+        let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stops.of(user.id));
         let (message, context) = (shown.id, service.settings.context_mode());
         let turn =
             Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context };

@@ -90,11 +90,12 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
     let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
     let tasks = service.tasks.clone();
     // A model's words and actions are not lost while the database cannot be reached.
+    let stop = service.stops.of(user.id);
     tasks.spawn(store::patiently(async move {
         while let Some((job, cancelled)) = worker.next() {
-            if service.is_stopping() {
-                // Still queued on record: the server's next run begins it.
-                return;
+            if stop.is_cancelled() {
+                // Still queued on record: the next server begins it.
+                return worker.leave();
             }
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
             match job {
@@ -108,14 +109,15 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                     let tools = tokio::select! {
                         tools = service.tools.snapshot_for(user, chat) => tools,
                         () = cancelled.cancelled() => service.tools.snapshot(),
-                        () = service.stop.cancelled() => service.tools.snapshot(),
+                        () = stop.cancelled() => service.tools.snapshot(),
                     };
                     let (ports, ancestry) = top(service, user, chat, turn, tools);
-                    of(service, user, chat, (turn, message), cancelled, &ports, &ancestry).run().await;
+                    let stops = (cancelled, &stop);
+                    of(service, user, chat, (turn, message), stops, &ports, &ancestry).run().await;
                     titles::give_soon(service, user, chat, turn);
                 }
                 Job::Compress => {
-                    compress(service, user, chat, cancelled).await;
+                    compress(service, user, chat, (cancelled, &stop)).await;
                     memorise::soon(service, user, chat);
                 }
             }
@@ -144,22 +146,27 @@ fn of<'a>(
     user: &'a User,
     chat: &'a ChatId,
     (turn, message): (TurnId, MessageId),
-    cancelled: &'a CancellationToken,
+    (cancelled, stop): (&'a CancellationToken, &'a CancellationToken),
     ports: &'a Ports,
     ancestry: &'a TurnAncestry,
 ) -> Turn<'a> {
-    let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stop);
+    let (parts, hooks) = (&service.prompt, &service.hooks);
     let context = service.settings.context_mode();
     Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context }
 }
 
 /// Compresses a chat in which nothing is in progress.
-async fn compress(service: &Arc<House>, user: &User, chat: &ChatId, cancelled: &CancellationToken) {
+async fn compress(
+    service: &Arc<House>,
+    user: &User,
+    chat: &ChatId,
+    stops: (&CancellationToken, &CancellationToken),
+) {
     let told = match service.store.last_begun_turn(user.id, chat).await {
         Ok(Some(last)) => {
             let (ports, ancestry) = top(service, user, chat, last, service.tools.snapshot());
             // There is no answer to show.
-            of(service, user, chat, (last, MessageId(0)), cancelled, &ports, &ancestry).compress_alone().await
+            of(service, user, chat, (last, MessageId(0)), stops, &ports, &ancestry).compress_alone().await
         }
         Ok(None) => Some("The conversation was not compressed: nothing has been said yet.".to_owned()),
         Err(error) => {

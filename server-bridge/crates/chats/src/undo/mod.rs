@@ -76,7 +76,7 @@ impl ChatService {
     /// some files are restored and the conversation stays. [`Error::Store`] for a chat that is gone or another user's; [`Error::Stopping`].
     pub async fn take_back(&self, user: &User, chat: &ChatId, wanted: TakeBack) -> Result<TakenBack> {
         let _tracked = self.0.tasks.token();
-        if self.0.is_stopping() {
+        if self.0.is_stopping(user.id) {
             return Err(Error::Stopping);
         }
         take_back(&self.0, user, chat, wanted).await

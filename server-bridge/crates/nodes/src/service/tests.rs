@@ -29,7 +29,7 @@ async fn store_on_the_clock() -> (Store, mpsc::Sender<()>) {
 }
 
 async fn join(store: &Store, url: &str) -> Result<(Nodes, Store), Error> {
-    Nodes::join(store.clone(), url, "0.1.0").await
+    Nodes::join(store.clone(), url, "0.1.0", None).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,4 +115,68 @@ async fn a_home_is_claimed_by_the_first_change_and_settled_once_before_any_other
     store.create_chat(ann).await.unwrap();
     node.leave().await;
     assert!(matches!(store.create_chat(ann).await, Err(Error::Fenced)));
+}
+
+/// Two nodes that work beside each other.
+async fn two_nodes() -> ([(Nodes, Store); 2], [UserId; 2]) {
+    let url = PostgresUrl::parse(&testkit::postgres::database()).unwrap();
+    let join = async |node_url: &str| {
+        let store = Store::at_as_node(&url).await.unwrap();
+        Nodes::join(store, node_url, "0.1.0", Some(node_url.as_bytes().to_vec())).await.unwrap()
+    };
+    let nodes = [join("http://a:1").await, join("http://b:1").await];
+    let add = async |name: &str| {
+        nodes[0].1.add_user(&Name::parse(name).unwrap(), "correct horse", false).await.unwrap().id
+    };
+    let users = [add("ann").await, add("bob").await];
+    (nodes, users)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_home_is_the_node_that_was_asked_first_until_it_gives_the_home_up() {
+    let ([(one, one_store), (other, other_store)], [ann, _]) = two_nodes().await;
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ended);
+    one.set_end_work(Box::new(move |_| {
+        let count = Arc::clone(&count);
+        Box::pin(async move {
+            count.fetch_add(1, Ordering::SeqCst);
+        })
+    }));
+    assert_eq!(one.home(ann).await.unwrap(), Home::Here);
+    let at_one = Home::At("http://a:1".to_owned());
+    assert_eq!(other.home(ann).await.unwrap(), at_one);
+    assert!(matches!(other_store.create_chat(ann).await, Err(Error::Fenced)));
+    one.release(ann).await.unwrap();
+    assert_eq!(ended.load(Ordering::SeqCst), 1);
+    assert_eq!(other.home(ann).await.unwrap(), at_one, "nobody said otherwise");
+    other.forget_home(ann);
+    assert_eq!(other.home(ann).await.unwrap(), Home::Here);
+    assert_eq!(one.home(ann).await.unwrap(), Home::At("http://b:1".to_owned()));
+    other_store.create_chat(ann).await.unwrap();
+    assert!(matches!(one_store.create_chat(ann).await, Err(Error::Fenced)));
+    other.drain().await;
+    assert_eq!(other.home(ann).await.unwrap(), Home::Here);
+    other.release(ann).await.unwrap();
+    assert_eq!(other.home(ann).await.unwrap(), Home::Nowhere);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn users_who_share_a_group_get_one_home() {
+    let ([(one, one_store), (other, _)], [ann, bob]) = two_nodes().await;
+    assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));
+    one.0.give_up_torn().await.unwrap();
+    other.0.give_up_torn().await.unwrap();
+    assert_eq!(other.home(bob).await.unwrap(), Home::Here, "they share nothing");
+    let group = one_store.create_group(ann, "planning").await.unwrap();
+    one_store.put_group_person(group, bob, store::Access::Member).await.unwrap();
+    one.0.give_up_torn().await.unwrap();
+    other.0.give_up_torn().await.unwrap();
+    assert_eq!(other.home(bob).await.unwrap(), Home::At("http://a:1".to_owned()));
+    assert_eq!((one.home(ann).await.unwrap(), one.home(bob).await.unwrap()), (Home::Here, Home::Here));
+    one.release(ann).await.unwrap();
+    one.release(bob).await.unwrap();
+    other.forget_home(bob);
+    assert_eq!(other.home(bob).await.unwrap(), Home::Here);
+    assert_eq!(one.home(ann).await.unwrap(), Home::At("http://b:1".to_owned()));
 }

@@ -23,6 +23,15 @@ use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, MAX_LEFTOVER_BYTES};
 use crate::link::{Link, LinkMessage};
 
+/// The token in a runner's first message, in either dialect; `None` if the message is no registration.
+pub fn token_of(message: &LinkMessage) -> Option<String> {
+    let LinkMessage::Text(text) = message else { return None };
+    match Handshake::from_text(text) {
+        Ok(Handshake::Register { body, .. }) => Some(body.auth_token),
+        Ok(_) | Err(_) => None,
+    }
+}
+
 /// A runner whose registration took effect.
 #[derive(Debug)]
 pub(crate) struct Admitted {

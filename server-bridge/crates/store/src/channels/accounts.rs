@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{CHANNEL_DOCUMENT_MAX_BYTES, CHANNEL_NAME_MAX_BYTES, CHANNELS_PER_USER};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
@@ -103,8 +104,13 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn enabled_channels(&self) -> Result<Vec<ChannelAccount>> {
-        let accounts = query_as(concat!(accounts!(), " WHERE a.is_enabled ORDER BY a.id"));
-        Ok(accounts.fetch_all(self.database.reader()).await?)
+        let accounts = query_as(concat!(
+            accounts!(),
+            " WHERE a.is_enabled AND ",
+            at_home!("a.user_id", "$1"),
+            " ORDER BY a.id"
+        ));
+        Ok(accounts.bind(self.database.node_id()).fetch_all(self.database.reader()).await?)
     }
 
     /// The secrets of an account, as JSON; `None` if it has none, or the key that sealed them is lost.

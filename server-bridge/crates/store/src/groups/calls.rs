@@ -10,6 +10,7 @@ use super::entries::{EntryKind, NewEntry};
 use super::members::touch;
 use super::messages::{CallMode, hear, is_handed_over};
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{CALLS_WAITING, ENTRY_MAX_BYTES, JOB_NOTE_MAX_BYTES, beginning};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, TurnStatus, UserId};
@@ -225,8 +226,11 @@ impl Store {
         Ok(query_as(concat!(
             calls!(),
             " WHERE c.ended_at_ms IS NULL AND (c.is_unwanted
-                OR c.id IN (SELECT MIN(o.id) FROM group_calls o WHERE o.ended_at_ms IS NULL GROUP BY o.agent_id)) ORDER BY c.id"
+                OR c.id IN (SELECT MIN(o.id) FROM group_calls o WHERE o.ended_at_ms IS NULL GROUP BY o.agent_id)) AND ",
+            at_home!("(SELECT MIN(p.user_id) FROM group_people p WHERE p.group_id = c.group_id)", "$1"),
+            " ORDER BY c.id"
         ))
+        .bind(self.database.node_id())
         .fetch_all(self.database.reader())
         .await?)
     }

@@ -6,6 +6,7 @@ use super::calls::NewCall;
 use super::entries::NewEntry;
 use super::members::touch;
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{
     CHAIN_MAX_BYTES, CHAIN_RUNS_OPEN, CHAINS_PER_GROUP, ENTRY_MAX_BYTES, JOB_NAME_MAX_BYTES,
     SEND_ID_MAX_BYTES,
@@ -257,8 +258,14 @@ impl Store {
         Ok(query_as(concat!(
             "SELECT ",
             run_columns!(),
-            " FROM group_runs WHERE ended_at_ms IS NULL ORDER BY id"
+            " FROM group_runs WHERE ended_at_ms IS NULL AND ",
+            at_home!(
+                "(SELECT MIN(p.user_id) FROM group_people p WHERE p.group_id = group_runs.group_id)",
+                "$1"
+            ),
+            " ORDER BY id"
         ))
+        .bind(self.database.node_id())
         .fetch_all(self.database.reader())
         .await?)
     }

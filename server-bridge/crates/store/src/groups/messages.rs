@@ -16,6 +16,7 @@ use super::calls::{GroupCall, NewCall, calls};
 use super::entries::{EntryKind, NewEntry};
 use super::members::touch;
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{AGENT_MESSAGES, ENTRY_MAX_BYTES, beginning};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, TurnId};
@@ -383,12 +384,14 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn orphaned_calls(&self) -> Result<Vec<(i64, i64)>> {
-        Ok(query_as(
+        Ok(query_as(concat!(
             "SELECT c.group_id, c.id FROM group_calls c JOIN group_calls p ON p.id = c.parent_id
                 LEFT JOIN group_runs r ON r.id = p.run_id
              WHERE c.ended_at_ms IS NULL AND NOT c.is_unwanted
-                AND (p.state = 'stopped' OR r.state = 'stopped' OR (p.ended_at_ms IS NOT NULL AND c.mode = 'wait'))",
-        )
+                AND (p.state = 'stopped' OR r.state = 'stopped' OR (p.ended_at_ms IS NOT NULL AND c.mode = 'wait')) AND ",
+            at_home!("(SELECT MIN(g.user_id) FROM group_people g WHERE g.group_id = c.group_id)", "$1")
+        ))
+        .bind(self.database.node_id())
         .fetch_all(self.database.reader())
         .await?)
     }

@@ -5,6 +5,7 @@ use sqlx::FromRow;
 
 use super::vectors::BarePassage;
 use crate::error::Result;
+use crate::homes::at_home;
 use crate::sql::{Scope, query, query_as};
 use crate::{ChunkId, DocumentId, Store, UserId};
 
@@ -36,11 +37,14 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
     pub async fn outdated_document(&self, after: DocumentId) -> Result<Option<OutdatedDocument>> {
-        let document = query_as(
+        let document = query_as(concat!(
             "SELECT d.id, c.user_id, d.version FROM documents d JOIN collections c ON c.id = d.collection_id
-             WHERE d.id > $1 AND d.version > 0 AND d.analysis < $2 ORDER BY d.id LIMIT 1",
-        );
-        Ok(document.bind(after).bind(ANALYSIS).fetch_optional(self.database.latest()).await?)
+             WHERE d.id > $1 AND d.version > 0 AND d.analysis < $2 AND ",
+            at_home!("c.user_id", "$3"),
+            " ORDER BY d.id LIMIT 1"
+        ));
+        let document = document.bind(after).bind(ANALYSIS).bind(self.database.node_id());
+        Ok(document.fetch_optional(self.database.latest()).await?)
     }
 
     /// At most `limit` passages of a version after `after`.

@@ -4,6 +4,7 @@ use sqlx::FromRow;
 
 use super::visible;
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{
     COLLECTION_NAME_MAX_BYTES, COLLECTION_PATH_MAX_BYTES, COLLECTIONS_PER_USER, SYNC_NOTE_MAX_BYTES,
 };
@@ -229,8 +230,12 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn folder_collections(&self) -> Result<Vec<(UserId, CollectionId)>> {
-        let folders = query_as("SELECT user_id, id FROM collections WHERE place <> '' ORDER BY id");
-        Ok(folders.fetch_all(self.database.reader()).await?)
+        let folders = query_as(concat!(
+            "SELECT user_id, id FROM collections WHERE place <> '' AND ",
+            at_home!("collections.user_id", "$1"),
+            " ORDER BY id"
+        ));
+        Ok(folders.bind(self.database.node_id()).fetch_all(self.database.reader()).await?)
     }
 
     /// Records the result of a scan of a collection's folder.

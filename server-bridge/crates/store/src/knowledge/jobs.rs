@@ -5,6 +5,7 @@ use sqlx::FromRow;
 use super::collections::check_owner;
 use super::documents::DocumentState;
 use crate::error::{Error, Result, check_length};
+use crate::homes::at_home;
 use crate::limits::{
     DOCUMENT_BYTES_PER_USER, DOCUMENT_NAME_MAX_BYTES, DOCUMENT_NOTE_MAX_BYTES, DOCUMENTS_PER_COLLECTION,
     INDEX_JOBS_PER_USER,
@@ -218,11 +219,13 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn index_lanes(&self) -> Result<Vec<Lane>> {
-        let lanes = query_as(
+        let lanes = query_as(concat!(
             "SELECT DISTINCT c.user_id, c.place FROM collections c
-             WHERE EXISTS (SELECT 1 FROM index_jobs j WHERE j.collection_id = c.id AND j.is_ready) ORDER BY c.user_id, c.place",
-        );
-        Ok(lanes.fetch_all(self.database.latest()).await?)
+             WHERE EXISTS (SELECT 1 FROM index_jobs j WHERE j.collection_id = c.id AND j.is_ready) AND ",
+            at_home!("c.user_id", "$1"),
+            " ORDER BY c.user_id, c.place"
+        ));
+        Ok(lanes.bind(self.database.node_id()).fetch_all(self.database.latest()).await?)
     }
 
     /// The job of a lane whose turn it is; it counts as begun once more.

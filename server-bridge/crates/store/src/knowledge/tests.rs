@@ -173,7 +173,7 @@ async fn versions(store: Store) {
     upload(&store, ada, collection, "a.txt", "a third text").await;
     let half = index(&store).await;
     store.begin_upload(ada, collection).await.unwrap();
-    store.recover_index().await.unwrap();
+    store.recover_index(None).await.unwrap();
     assert_eq!(found(&store, ada, "new third").await, ["the new text"]);
     let again = index(&store).await;
     assert_eq!((again.id, again.attempts), (half.id, 2));

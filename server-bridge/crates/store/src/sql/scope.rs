@@ -16,6 +16,8 @@ const GROUP_LOCKS: i32 = 1;
 pub(crate) enum Scope<'a> {
     /// This user's rows.
     User(UserId),
+    /// The rows of this user's logins, which any node changes: a login comes before it is known where the user's home is.
+    Login(UserId),
     /// The rows of the user who owns this conversation.
     Chat(&'a ChatId),
     /// The rows of the user who owns this turn's conversation.
@@ -122,6 +124,7 @@ fn lock_of(scope: Scope<'_>) -> Lock {
     // statement.
     Lock::OfOwner(match scope {
         Scope::Alone => return Lock::None,
+        Scope::Login(user) => return Lock::Of(format!("pg_advisory_xact_lock({user})")),
         Scope::System => return Lock::Of("pg_advisory_xact_lock(0)".to_owned()),
         // Two numbers are another space of locks than one.
         Scope::Group(group) => {

@@ -13,7 +13,7 @@ pub(crate) const OVER: Duration = Duration::ZERO;
 /// A node at this URL.
 pub(crate) fn node(url: &str, lease: Duration) -> NewNode {
     let (id, version) = (NodeId::random(), "0.1.0".to_owned());
-    NewNode { id, url: url.to_owned(), version, lease, is_alone: false }
+    NewNode { id, url: url.to_owned(), version, lease, public_key: Some(b"a key".to_vec()) }
 }
 
 async fn joined(store: &Store, url: &str, lease: Duration) -> NewNode {
@@ -42,7 +42,7 @@ async fn a_url_has_one_live_node_and_a_dead_one_is_replaced() {
 async fn a_node_that_must_be_alone_does_not_join_a_live_one() {
     let (store, _) = store().await;
     let first = joined(&store, "http://a:1", NODE_LEASE).await;
-    let alone = NewNode { is_alone: true, ..node("http://b:1", NODE_LEASE) };
+    let alone = NewNode { public_key: None, ..node("http://b:1", NODE_LEASE) };
     let error = store.join_node(&alone).await.unwrap_err().to_string();
     assert_eq!(
         error,

@@ -207,7 +207,7 @@ async fn record(work: &Work<'_>, id: &ExecId, sent: Instant, mut ending: Ending)
             return None;
         }
     };
-    if execs.is_stopping() {
+    if execs.is_stopping(work.user.id) {
         ending = ending.while_the_server_stops();
     }
     let recorded = execs.settle(work.user, &record, &ending).await?;

@@ -4,20 +4,22 @@ use std::ops::{Deref, DerefMut};
 
 use execs::Ledger;
 use sandbox::Exec;
+use store::UserId;
 
 /// A command that is awaited. If the server stops meanwhile, it goes on: the server's next run takes it up.
 pub(super) struct Awaited {
     /// `None` only while it is dropped.
     exec: Option<Exec>,
     execs: Ledger,
+    user: UserId,
 }
 
 /// The reason why it is there.
 const HELD: &str = "it is taken out only when this is dropped";
 
 impl Awaited {
-    pub(super) fn new(exec: Exec, execs: &Ledger) -> Self {
-        Self { exec: Some(exec), execs: execs.clone() }
+    pub(super) fn new(exec: Exec, execs: &Ledger, user: UserId) -> Self {
+        Self { exec: Some(exec), execs: execs.clone(), user }
     }
 
     /// Lets it go on without anybody who awaits it.
@@ -42,7 +44,7 @@ impl DerefMut for Awaited {
 
 impl Drop for Awaited {
     fn drop(&mut self) {
-        if let Some(exec) = self.exec.take().filter(|_| self.execs.is_stopping()) {
+        if let Some(exec) = self.exec.take().filter(|_| self.execs.is_stopping(self.user)) {
             exec.leave();
         }
     }

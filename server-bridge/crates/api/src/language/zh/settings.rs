@@ -174,6 +174,15 @@ pub(super) const TABLE: &[Row] = &[
         "此用户现由本服务器的另一个节点负责；请重新发送请求",
     ),
     (
+        "the server that works for you cannot be reached now; try again in a few seconds",
+        "暂时无法连接负责您的服务器节点；请几秒后重试",
+    ),
+    (
+        "the server that works for you did not answer; look if the change was made before you repeat it",
+        "负责您的服务器节点没有响应；请先确认更改是否已生效，再决定是否重试",
+    ),
+    ("the request's body did not arrive completely", "请求正文未完整送达"),
+    (
         "the server is about to stop; send requests to another node, or try again in a moment",
         "服务器即将停止；请将请求发送到其他节点，或稍后重试",
     ),

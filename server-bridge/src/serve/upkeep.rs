@@ -1,0 +1,60 @@
+//! What a server does now and then while it runs.
+
+use store::Store;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL};
+use crate::web::state::AppState;
+
+/// Deletes what has expired, until the server stops.
+pub(super) async fn purge(store: Store, shutdown: CancellationToken) {
+    let mut due = interval(PURGE_INTERVAL);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = shutdown.cancelled() => return,
+        }
+        if let Err(error) = store.purge_expired().await {
+            tracing::error!(%error, "cannot delete what has expired");
+        }
+    }
+}
+
+/// Proposes memories from idle chats, for users who turned that on, until the server stops.
+pub(super) async fn memorise_idle_chats(state: AppState) {
+    let mut due = interval(MEMORISE_INTERVAL);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = state.shutdown.cancelled() => return,
+        }
+        if let Err(error) = state.chats.memorise_idle().await {
+            tracing::warn!(%error, "cannot look for idle chats");
+        }
+    }
+}
+
+/// Indexes the messages that are older than the index, in steps, between which other changes can run.
+pub(super) async fn index_older_messages(store: Store, shutdown: CancellationToken) {
+    let mut due = interval(INDEX_INTERVAL);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut steps = 0_u64;
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = shutdown.cancelled() => return,
+        }
+        match store.index_older_messages().await {
+            Ok(true) => steps += 1,
+            // Users may come whose messages are not indexed.
+            Ok(false) if store.is_node() => due.reset_after(INDEX_RETRY),
+            Ok(false) if steps > 0 => return tracing::info!(steps, "older messages are indexed"),
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(%error, "cannot index older messages; trying again");
+                due.reset_after(INDEX_RETRY);
+            }
+        }
+    }
+}

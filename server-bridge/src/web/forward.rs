@@ -1,0 +1,373 @@
+//! Forwarding: a request that reaches a node which is not its user's home goes to the home, once, unread.
+//!
+//! ```text
+//!  guard ─► whose is it? ─ nobody's ────────────────────────────────────────────► here
+//!                 │
+//!                 └─ a user's ─► where is the home? ─ here, or nowhere yet ─────► here
+//!                                       ▲   └─ another node ─► the request, as it came ─► its answer, as it comes
+//!                                       └────────── "not here" ──┘ (some times, then 503)
+//! ```
+//! The home authenticates the request again, by the same token: nothing that this node found out is believed there but the client's address.
+//! A body of up to [`FORWARDED_BODY_KEPT_BYTES`] is kept until the home has answered; before a larger one, or one of unknown length,
+//! the home is asked whether it is one.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use accounts::UserId;
+use axum::BoxError;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, Uri, Version, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use peers::{Directory, PeerNode, forwarded, pipe};
+use tokio::time::timeout;
+
+use crate::limits::{FORWARDED_BODY_KEPT_BYTES, JSON_BODY_TIMEOUT};
+use crate::web::accept::Connection;
+use crate::web::auth::{bearer_token, cookies};
+use crate::web::cluster::{Cluster, FromPeer, Place, unavailable};
+use crate::web::error::ApiError;
+use crate::web::peer_accept::PROBE;
+use crate::web::socket::offered_token;
+use crate::web::state::AppState;
+use crate::web::tickets::{self, Shown};
+
+/// Paths about this process alone, and those whose handler finds out itself whose request it is.
+const LOCAL: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/runner"];
+/// The beginning of the paths of runners of another dialect.
+const LOCAL_START: &str = "/ws/";
+
+/// The beginning of the addresses of triggers, before their secrets.
+const DELIVERIES: &str = "/api/v1/deliveries/";
+/// The beginning of the addresses of accounts on messengers, before their ids.
+const CHANNEL_DELIVERIES: &str = "/api/v1/channel-deliveries/";
+
+/// Whose request it is.
+enum Asker {
+    Nobody,
+    User(UserId),
+    /// The one whose ticket the node with this id made.
+    OfNode(String),
+}
+
+/// The middleware; only for a node that forwards.
+pub async fn forward(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let Some(cluster) = &state.cluster else { return next.run(request).await };
+    let from_peer = request.extensions().get::<FromPeer>().cloned();
+    if from_peer.is_none() {
+        forwarded::remove_claims(request.headers_mut());
+    }
+    let path = request.uri().path();
+    if LOCAL.contains(&path) || path.starts_with(LOCAL_START) {
+        return match from_peer.and_then(|from_peer| from_peer.user) {
+            Some(user) if !cluster.is_home(user).await => not_here(),
+            _ => next.run(request).await,
+        };
+    }
+    let connection = request.extensions().get::<Connection>();
+    let asker = match asker(&state, request.headers(), request.uri(), connection).await {
+        Ok(asker) => asker,
+        Err(error) => return error.into_response(),
+    };
+    if from_peer.is_some() {
+        // Never forwarded again.
+        return match asker {
+            Asker::User(user) if !cluster.is_home(user).await => not_here(),
+            Asker::OfNode(_) => not_here(),
+            Asker::User(_) | Asker::Nobody => next.run(request).await,
+        };
+    }
+    let routed = match asker {
+        Asker::Nobody => return next.run(request).await,
+        Asker::OfNode(node) => to_node(&state, cluster, &node, request).await,
+        Asker::User(user) => match to_home(&state, cluster, user, request).await {
+            Ok(Routed::Here(request)) => return next.run(request).await,
+            Ok(Routed::Answer(response)) => Ok(response),
+            Err(error) => Err(error),
+        },
+    };
+    routed.unwrap_or_else(IntoResponse::into_response)
+}
+
+/// The answer of a node that is not the user's home.
+pub(super) fn not_here() -> Response {
+    let mut response = StatusCode::MISDIRECTED_REQUEST.into_response();
+    response.headers_mut().insert(forwarded::NOT_HERE, header::HeaderValue::from_static("1"));
+    response
+}
+
+async fn asker(
+    state: &AppState,
+    headers: &HeaderMap,
+    uri: &Uri,
+    connection: Option<&Connection>,
+) -> Result<Asker, ApiError> {
+    let mut token = bearer_token(headers).or_else(|| offered_token(headers)).map(str::to_owned);
+    if token.is_none() && tickets::is_bare(headers) {
+        match state.tickets.shown(uri) {
+            Some(Shown::Of(node)) => return Ok(Asker::OfNode(node)),
+            Some(Shown::Own(owner)) => token = Some(owner),
+            None => {}
+        }
+    }
+    let Some(token) = token else { return of_delivery(state, uri.path()).await };
+    let cookies: Vec<&str> = cookies(headers, &state.cookie_name).collect();
+    let Some(signed_in) = state.accounts.signed_in(&token, &cookies).await? else { return Ok(Asker::Nobody) };
+    if let Some(connection) = connection {
+        connection.prove();
+    }
+    Ok(Asker::User(signed_in.user.id))
+}
+
+/// A delivery is for the user who owns the trigger, or the account on a messenger.
+async fn of_delivery(state: &AppState, path: &str) -> Result<Asker, ApiError> {
+    let owner = if let Some(token) = path.strip_prefix(DELIVERIES) {
+        state.automations.owner(token).await?
+    } else if let Some(Ok(account)) = path.strip_prefix(CHANNEL_DELIVERIES).map(str::parse) {
+        state.channels.owner(account).await?
+    } else {
+        None
+    };
+    Ok(owner.map_or(Asker::Nobody, Asker::User))
+}
+
+enum Routed {
+    /// It is handled by this node.
+    Here(Request),
+    /// Another node answered.
+    Answer(Response),
+}
+
+/// The request's body, as it can be sent.
+enum Load {
+    /// As often as needed.
+    Kept(Bytes),
+    /// Once.
+    Stream(Option<Body>),
+}
+
+async fn to_home(
+    state: &AppState,
+    cluster: &Cluster,
+    user: UserId,
+    request: Request,
+) -> Result<Routed, ApiError> {
+    let mut looks = cluster.looks(user);
+    let mut place = looks.place().await?;
+    if matches!(place, Place::Here) {
+        return Ok(Routed::Here(request));
+    }
+    let (parts, body) = request.into_parts();
+    let mut load = load(body).await?;
+    loop {
+        let Place::At(peer) = place else {
+            let body = match load {
+                Load::Kept(bytes) => Body::from(bytes),
+                Load::Stream(body) => body.ok_or_else(unavailable)?,
+            };
+            return Ok(Routed::Here(Request::from_parts(parts, body)));
+        };
+        if let Some(answer) = attempt(state, cluster, &peer, &parts, user, &mut load).await? {
+            return Ok(Routed::Answer(answer));
+        }
+        looks.was_wrong().await?;
+        place = looks.place().await?;
+    }
+}
+
+/// Sends a request to a node; `None` if it is to be sent to another one.
+async fn attempt(
+    state: &AppState,
+    cluster: &Cluster,
+    peer: &PeerNode,
+    parts: &Parts,
+    user: UserId,
+    load: &mut Load,
+) -> Result<Option<Response>, ApiError> {
+    let body = match load {
+        Load::Kept(bytes) => Body::from(bytes.clone()),
+        Load::Stream(body) => {
+            if !is_home(cluster, peer, user).await {
+                return Ok(None);
+            }
+            body.take().ok_or_else(unavailable)?
+        }
+    };
+    match pass(state, cluster, peer, parts, body).await {
+        Ok(Some(response)) => Ok(Some(response)),
+        Ok(None) => Ok(None),
+        // Nothing of it arrived, or it changes nothing.
+        Err(failed) if failed.unsent.is_some() || parts.method.is_safe() => {
+            tracing::warn!("{}", failed.error);
+            if let (Load::Stream(empty), Some(unsent)) = (load, failed.unsent) {
+                *empty = Some(unsent.into_body());
+            }
+            Ok(None)
+        }
+        Err(failed) => {
+            tracing::warn!("{}", failed.error);
+            let message = "the server that works for you did not answer; look if the change was made before you repeat it";
+            Err(ApiError::new("unavailable", message))
+        }
+    }
+}
+
+/// Sends the request of a ticket to the node that made it.
+async fn to_node(
+    state: &AppState,
+    cluster: &Cluster,
+    node: &str,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let peer = cluster.peers.directory().with_id(node).ok_or_else(ApiError::unauthorized)?;
+    let (parts, body) = request.into_parts();
+    match pass(state, cluster, &peer, &parts, body).await {
+        Ok(answer) => answer.ok_or_else(unavailable),
+        Err(failed) => {
+            tracing::warn!("{}", failed.error);
+            Err(unavailable())
+        }
+    }
+}
+
+async fn load(body: Body) -> Result<Load, ApiError> {
+    let size = body.size_hint();
+    if size.upper().is_none_or(|most| most > FORWARDED_BODY_KEPT_BYTES) {
+        return Ok(Load::Stream(Some(body)));
+    }
+    let most = usize::try_from(FORWARDED_BODY_KEPT_BYTES).unwrap_or(usize::MAX);
+    let kept = timeout(JSON_BODY_TIMEOUT, to_bytes(body, most)).await;
+    let kept = kept.map_err(|_| ApiError::invalid("the request's body did not arrive in time"))?;
+    Ok(Load::Kept(kept.map_err(|_| ApiError::invalid("the request's body did not arrive completely"))?))
+}
+
+/// Asks a node if it is a user's home; it becomes one if there is none.
+async fn is_home(cluster: &Cluster, peer: &PeerNode, user: UserId) -> bool {
+    let probe = Request::get(format!("{PROBE}{user}")).header(header::HOST, "peer").body(Body::empty());
+    let Ok(probe) = probe else { return false };
+    match until_gone(cluster.peers.directory(), peer, cluster.peers.send(peer, probe)).await {
+        Some(Ok(answer)) => answer.status() == StatusCode::NO_CONTENT,
+        Some(Err(failed)) => {
+            tracing::warn!("{}", failed.error);
+            false
+        }
+        None => false,
+    }
+}
+
+/// Sends a request as it came; returns the answer as it comes, or `None` if the node is not the home or its lease ended meanwhile.
+async fn pass(
+    state: &AppState,
+    cluster: &Cluster,
+    peer: &PeerNode,
+    parts: &Parts,
+    body: Body,
+) -> Result<Option<Response>, peers::Failed> {
+    let connection = parts.extensions.get::<Connection>();
+    let (mut uri, mut headers) = (parts.uri.clone(), parts.headers.clone());
+    let client = connection.map_or([0, 0, 0, 0].into(), |connection| connection.client);
+    let is_upgrade = forwarded::prepare(&mut uri, &mut headers, client);
+    let mut sent = Request::new(body);
+    (*sent.method_mut(), *sent.uri_mut(), *sent.headers_mut()) = (parts.method.clone(), uri, headers);
+    let directory = cluster.peers.directory();
+    let answered = until_gone(directory, peer, cluster.peers.send(peer, sent)).await;
+    let Some(answer) = answered.transpose()? else {
+        let reason = "its lease ended".to_owned();
+        let error = peers::Error::Broken { url: peer.url.clone(), reason };
+        return Err(peers::Failed { error, unsent: None });
+    };
+    if answer.headers().contains_key(forwarded::NOT_HERE) {
+        return Ok(None);
+    }
+    if is_upgrade && answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+        if let Some(connection) = connection {
+            // The home decides how long its client may read nothing.
+            connection.standing.allow_pauses();
+        }
+        return Ok(Some(switch(state, cluster, peer, parts, answer)));
+    }
+    let (mut head, body) = answer.into_parts();
+    forwarded::clean_answer(&mut head.headers, false);
+    head.version = Version::HTTP_11;
+    let gone = directory.clone();
+    let id = peer.id.clone();
+    let body = Cut { body, gone: Box::pin(async move { gone.gone(&id).await }) };
+    Ok(Some(Response::from_parts(head, Body::new(body))))
+}
+
+/// Joins the client's connection and the home's once both have switched to another protocol.
+fn switch(
+    state: &AppState,
+    cluster: &Cluster,
+    peer: &PeerNode,
+    parts: &Parts,
+    mut answer: hyper::Response<Incoming>,
+) -> Response {
+    let of_home = hyper::upgrade::on(&mut answer);
+    let of_client = parts.extensions.get::<OnUpgrade>().cloned();
+    let (directory, id) = (cluster.peers.directory().clone(), peer.id.clone());
+    let shutdown = state.shutdown.clone();
+    state.tasks.spawn(async move {
+        let Some(of_client) = of_client else { return };
+        let joined = async {
+            let (client, home) = tokio::try_join!(of_client, of_home).map_err(std::io::Error::other)?;
+            pipe::both_ways(TokioIo::new(client), TokioIo::new(home)).await
+        };
+        tokio::select! {
+            ended = joined => if let Err(error) = ended {
+                tracing::debug!(%error, "a forwarded socket ended");
+            },
+            // The client connects again, and reaches the next home.
+            () = directory.gone(&id) => {}
+            () = shutdown.cancelled() => {}
+        }
+    });
+    let (mut head, _) = answer.into_parts();
+    forwarded::clean_answer(&mut head.headers, true);
+    head.version = Version::HTTP_11;
+    Response::from_parts(head, Body::empty())
+}
+
+async fn until_gone<T>(directory: &Directory, peer: &PeerNode, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        done = work => Some(done),
+        () = directory.gone(&peer.id) => None,
+    }
+}
+
+/// An answer's body, which ends with an error when its node is gone.
+struct Cut {
+    body: Incoming,
+    gone: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl hyper::body::Body for Cut {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        ready!(self.gone.as_mut().poll(context));
+        Poll::Ready(Some(Err("the node that sent this is gone".into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

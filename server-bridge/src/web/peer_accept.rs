@@ -1,0 +1,146 @@
+//! The peer listener: connections of other nodes, which prove who they are in the handshake.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+
+use accounts::UserId;
+use axum::Router;
+use axum::http::{HeaderName, Request, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use peers::{PeerNode, forwarded};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tower_service::Service;
+
+use crate::limits::{ACCEPT_PAUSE, HEAD_TIMEOUT, HTTP_BUFFER_BYTES, MAX_CONNECTIONS, PEER_HEAD_BYTES};
+use crate::web::accept::{Connection, ReadBudget};
+use crate::web::cluster::{Cluster, FromPeer};
+use crate::web::forward::not_here;
+use crate::web::rate::address_key;
+use crate::web::standing::Lobby;
+use crate::web::state::AppState;
+use crate::web::stream::ClientStream;
+
+/// The path at which a node asks another one if it is the home of a user, whose id follows.
+pub(super) const PROBE: &str = "/peer/home/";
+/// The user for whom a node opens a runner's link.
+pub(super) const USER: HeaderName = HeaderName::from_static("sandbridge-user");
+
+/// Serves the connections of other nodes until the server stops.
+pub async fn serve(listener: TcpListener, router: Router, state: AppState) {
+    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let lobby = Lobby::new(None);
+    loop {
+        let accepted = async {
+            let permit = Arc::clone(&connections).acquire_owned().await;
+            (listener.accept().await, permit.expect("the semaphore is never closed"))
+        };
+        let (accepted, permit) = tokio::select! {
+            accepted = accepted => accepted,
+            () = state.shutdown.cancelled() => return,
+        };
+        match accepted {
+            Ok((stream, address)) => {
+                if stream.set_nodelay(true).is_err() {
+                    continue;
+                }
+                let standing = Arc::new(lobby.enter(address_key(address.ip())));
+                let budget = Arc::new(ReadBudget::unlimited());
+                let stream = ClientStream::new(stream, Arc::clone(&budget), Arc::clone(&standing), permit);
+                let connection = Connection::new(address, budget, standing);
+                let (router, handled) = (router.clone(), state.clone());
+                state.tasks.spawn(async move {
+                    if let Err(error) = serve_one(stream, connection, router, handled).await {
+                        tracing::info!(%address, %error, "a connection at the peer listener was refused or ended");
+                    }
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection of another node");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn serve_one(
+    stream: ClientStream<TcpStream>,
+    connection: Connection,
+    router: Router,
+    state: AppState,
+) -> io::Result<()> {
+    let Some(cluster) = &state.cluster else { return Ok(()) };
+    let accepted = tokio::select! {
+        accepted = timeout(HEAD_TIMEOUT, Box::pin(cluster.peers.accept(stream))) => accepted,
+        () = state.shutdown.cancelled() => return Ok(()),
+    };
+    let (stream, node) = accepted.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    connection.standing.prove();
+    let address = connection.peer;
+    let service = service_fn(|request: Request<Incoming>| {
+        let (router, node, connection, state) =
+            (router.clone(), Arc::clone(&node), connection.clone(), state.clone());
+        async move { Ok::<_, Infallible>(answer(request, router, node, connection, &state).await) }
+    });
+    let mut served = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(peers::limits::IDLE_TIMEOUT)
+            .max_header_size(PEER_HEAD_BYTES)
+            .max_buf_size(HTTP_BUFFER_BYTES)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades()
+    );
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = state.shutdown.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%address, %error, "a connection of another node ended");
+    }
+    Ok(())
+}
+
+async fn answer(
+    mut request: Request<Incoming>,
+    mut router: Router,
+    node: Arc<PeerNode>,
+    connection: Connection,
+    state: &AppState,
+) -> Response {
+    let Some(cluster) = &state.cluster else { return StatusCode::NOT_FOUND.into_response() };
+    if !cluster.peers.directory().is_live(&node.id) {
+        // It froze, and another process or node has its place.
+        return not_here();
+    }
+    if let Some(user) = request.uri().path().strip_prefix(PROBE) {
+        return match user.parse().map(UserId) {
+            Ok(user) => probed(cluster, user).await,
+            Err(_) => StatusCode::BAD_REQUEST.into_response(),
+        };
+    }
+    let client = forwarded::take_client(request.headers_mut());
+    let user =
+        request.headers_mut().remove(USER).and_then(|user| user.to_str().ok()?.parse().ok().map(UserId));
+    let Some(client) = client else { return StatusCode::BAD_REQUEST.into_response() };
+    let mut request = connection.of_request(client, request);
+    request.extensions_mut().insert(FromPeer { node, user });
+    match router.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+async fn probed(cluster: &Cluster, user: UserId) -> Response {
+    if cluster.is_home(user).await { StatusCode::NO_CONTENT.into_response() } else { not_here() }
+}

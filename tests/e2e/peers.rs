@@ -1,0 +1,358 @@
+//! Several nodes that work at once: people, programs and runners reach any of them.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tests::http::Client;
+use tests::terminal::Terminal;
+use tests::{Machine, Person, Reply, ScriptedModel, Server, eventually, process};
+use tungstenite::client::IntoClientRequest;
+
+/// How long any single answer may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How soon another node works for the users of one that died.
+const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(15);
+/// The size of a large file, in bytes.
+const LARGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Nodes on one database.
+struct Cluster {
+    url: String,
+    key: TempDir,
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let key = TempDir::with_prefix("sandbridge-key-").unwrap();
+        fs::write(key.path().join("key"), "the key of all nodes of this test\n").unwrap();
+        Self { url: testkit::postgres::database(), key }
+    }
+
+    fn options(&self, port: u16, node_url: &str, more: &[&str]) -> Vec<String> {
+        let key = self.key.path().join("key").to_str().unwrap().to_owned();
+        let listen = format!("127.0.0.1:{port}");
+        let options = ["--peer-listen", &listen, "--node-url", node_url, "--encryption-key-file", &key];
+        options.iter().chain(more).map(|option| (*option).to_owned()).collect()
+    }
+
+    fn start(&self, more: &[&str]) -> Server {
+        let port = free_port();
+        let options = self.options(port, &format!("http://127.0.0.1:{port}"), more);
+        let node = Server::start_on(&self.url, &options.iter().map(String::as_str).collect::<Vec<_>>());
+        wait_ready(&node);
+        node
+    }
+}
+
+fn wait_ready(node: &Server) {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    eventually("it is ready", PATIENCE, || {
+        let answer = agent.get(format!("{}/readyz", node.url())).call().ok()?;
+        (answer.status().as_u16() == 200).then_some(())
+    });
+}
+
+/// The number of users at home at each node, by URL.
+fn homes(person: &Person) -> Vec<i64> {
+    let nodes = person.json(&["node", "list", "--json"]);
+    nodes.as_array().unwrap().iter().map(|node| node["homes"].as_i64().unwrap()).collect()
+}
+
+/// A runner of a user that is connected to this node, and the user there.
+fn online_at(user: &Person, node: &Server) -> (Person, Machine) {
+    let token = user.add_runner("laptop");
+    let there = user.at(node.url());
+    let machine = Machine::start_with_token(node, "laptop", &token, &[]);
+    eventually("it is online", PATIENCE, || there.is_online("laptop").then_some(()));
+    (there, machine)
+}
+
+fn messages(client: &Client, chat: &str) -> Vec<Value> {
+    client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn everything_works_at_a_node_that_is_not_the_users_home() {
+    let cluster = Cluster::new();
+    let nodes = [cluster.start(&[]), cluster.start(&[]), cluster.start(&[])];
+    let alice = nodes[0].person("alice");
+    // The first work for her makes this node her home.
+    let token = alice.add_runner("laptop");
+    let elsewhere = alice.at(nodes[1].url());
+    let machine = Machine::start_with_token(&nodes[2], "laptop", &token, &[]);
+    eventually("it is online", PATIENCE, || elsewhere.is_online("laptop").then_some(()));
+    assert_eq!(homes(&elsewhere).iter().sum::<i64>(), 1, "one home: {:?}", homes(&elsewhere));
+    assert!(alice.is_online("laptop"));
+
+    let output = elsewhere
+        .with_stdin(&["exec", "--stdin", "--on", "laptop", "--", "sh", "-c", "cat; exit 7"], b"some input");
+    assert_eq!((output.code, output.stdout.as_str()), (7, "some input"), "{output:?}");
+    let said = elsewhere.run(&["chat", "--new", "!echo of the chat"]);
+    assert!(said.code == 0 && said.stdout.contains("of the chat"), "{said:?}");
+
+    let mut terminal = Terminal::start(elsewhere.command(&["shell", "--on", "laptop"]), 24, 80);
+    terminal.wait_raw(true);
+    terminal.types("PS1='ready''> '; stty -echo\r");
+    terminal.sees("ready> ");
+    terminal.types("stty size; exit 3\r");
+    terminal.sees("24 80");
+    assert_eq!(terminal.ends(), 3);
+
+    let large: Vec<u8> =
+        (0..LARGE_BYTES as u64 / 8).flat_map(|word| (word * 0x9e37_79b9).to_le_bytes()).collect();
+    let directory = TempDir::new().unwrap();
+    let (up, down) = (directory.path().join("up"), directory.path().join("down"));
+    fs::write(&up, &large).unwrap();
+    let sent = elsewhere.run(&["cp", up.to_str().unwrap(), ":large"]);
+    assert_eq!(sent.code, 0, "{sent:?}");
+    assert!(fs::read(machine.workspace().join("large")).unwrap() == large);
+    let received = elsewhere.run(&["cp", ":large", down.to_str().unwrap()]);
+    assert_eq!(received.code, 0, "{received:?}");
+    assert!(fs::read(&down).unwrap() == large);
+}
+
+#[test]
+fn a_page_logs_in_at_one_node_and_fetches_at_the_others() {
+    let cluster = Cluster::new();
+    let nodes = [cluster.start(&[]), cluster.start(&[])];
+    let alice = nodes[0].person("alice");
+    let machine = Machine::start(&nodes[0], &alice, "laptop");
+    fs::write(machine.workspace().join("file"), "its content").unwrap();
+    let page = Client::log_in_as_page(&nodes[1], "alice");
+    assert_eq!(page.call("GET", "/me").json()["name"], "alice");
+    let path = "/api/v1/files?path=file&on=laptop";
+    let ticket = page.send("POST", "/tickets", json!({ "path": path }).to_string().as_bytes());
+    assert_eq!(ticket.status, 201, "{ticket:?}");
+    let ticket = ticket.json()["ticket"].as_str().unwrap().to_owned();
+    for (node, expected) in [(&nodes[1], 200), (&nodes[0], 401), (&nodes[1], 401)] {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let fetch =
+            agent.get(format!("{}{path}&ticket={ticket}", node.url())).header("cookie", page.cookie());
+        let mut answer = fetch.call().unwrap();
+        assert_eq!(answer.status().as_u16(), expected);
+        if expected == 200 {
+            assert_eq!(answer.body_mut().read_to_string().unwrap(), "its content");
+        }
+    }
+}
+
+#[test]
+fn a_killed_home_is_replaced_by_a_live_node_and_its_turn_goes_on_once() {
+    let cluster = Cluster::new();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let model = ScriptedModel::start({
+        let asked = Arc::clone(&asked);
+        move |question| {
+            asked.fetch_add(1, Ordering::SeqCst);
+            match question.results().len() {
+                0 => Reply::Call(vec![(
+                    "Shell",
+                    json!({
+                        "command": "echo once >> begun; while [ ! -e go ]; do sleep 0.05; done; echo of the user"
+                    }),
+                )]),
+                _ => Reply::Say("It is done.".to_owned()),
+            }
+        }
+    });
+    let options = model.options("openai");
+    let mut home = cluster.start(&options);
+    let other = cluster.start(&options);
+    let alice = home.person("alice");
+    let (elsewhere, machine) = online_at(&alice, &other);
+    let client = Client::login(&other, "alice");
+    let chat = crate::agent::new_chat(&client, "full");
+    crate::agent::say(&client, &chat, "go");
+    eventually("the command runs", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
+    home.kill();
+    let killed = Instant::now();
+    eventually("the other node works for her", TAKEN_OVER_WITHIN, || {
+        let answer = client.send("POST", "/chats", b"{}");
+        (answer.status == 201).then_some(())
+    });
+    assert!(killed.elapsed() < TAKEN_OVER_WITHIN, "{:?}", killed.elapsed());
+    fs::write(machine.workspace().join("go"), "").unwrap();
+    eventually("the turn ends", PATIENCE, || {
+        messages(&client, &chat).into_iter().find(|message| message["text"] == "It is done.")
+    });
+    assert_eq!(fs::read_to_string(machine.workspace().join("begun")).unwrap(), "once\n");
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert!(elsewhere.is_online("laptop"));
+}
+
+#[test]
+fn a_frozen_home_is_replaced_and_changes_nothing_when_it_wakes_up() {
+    let cluster = Cluster::new();
+    let home = cluster.start(&[]);
+    let other = cluster.start(&[]);
+    let alice = home.person("alice");
+    alice.add_runner("laptop");
+    let (at_home, client) = (Client::login(&home, "alice"), Client::login(&other, "alice"));
+    let chat = at_home.send("POST", "/chats", b"{}").json()["id"].as_str().unwrap().to_owned();
+    let post = |client: &Client| {
+        client.send(
+            "POST",
+            &format!("/chats/{chat}/messages"),
+            json!({"text": "/help"}).to_string().as_bytes(),
+        )
+    };
+    process::signal(home.pid(), Signal::STOP);
+    let frozen = Instant::now();
+    let late = std::thread::spawn({
+        let url = format!("{}/api/v1/chats/{chat}/messages", home.url());
+        let token = at_home.token().to_owned();
+        move || {
+            let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+            let request = agent.post(url).header("authorization", format!("Bearer {token}"));
+            request
+                .header("content-type", "application/json")
+                .send(r#"{"text":"/status"}"#)
+                .map(|answer| answer.status().as_u16())
+        }
+    });
+    eventually("the other node works for her", TAKEN_OVER_WITHIN + Duration::from_secs(5), || {
+        (post(&client).status < 300).then_some(())
+    });
+    assert!(frozen.elapsed() < TAKEN_OVER_WITHIN + Duration::from_secs(5));
+    let before = messages(&client, &chat).len();
+    process::signal(home.pid(), Signal::CONT);
+    // Forwarded to the new home, refused, or cut off: never done twice, and never beside the new home.
+    let late = late.join().unwrap();
+    let after =
+        eventually("its change is whole or missing", PATIENCE, || Some(messages(&client, &chat).len()));
+    match late {
+        Ok(200..=299) => assert!(after > before),
+        Ok(503) | Err(_) => {}
+        Ok(status) => panic!("{status}"),
+    }
+    eventually("changes are made", PATIENCE, || (post(&client).status < 300).then_some(()));
+}
+
+#[test]
+fn a_node_that_drains_gives_its_users_up_and_their_commands_go_on() {
+    let cluster = Cluster::new();
+    let home = cluster.start(&["--drain", "60s"]);
+    let other = cluster.start(&[]);
+    let alice = home.person("alice");
+    let (elsewhere, machine) = online_at(&alice, &other);
+    let client = Client::login(&other, "alice");
+    let chat = client.send("POST", "/chats", b"{}").json()["id"].as_str().unwrap().to_owned();
+    let command =
+        json!({"text": "!echo once >> begun; while [ ! -e go ]; do sleep 0.05; done; echo of the user"});
+    client.send("POST", &format!("/chats/{chat}/messages"), command.to_string().as_bytes());
+    eventually("it runs", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
+    process::signal(home.pid(), Signal::TERM);
+    eventually("it stops by itself", PATIENCE, || (!process::is_alive(home.pid())).then_some(()));
+    eventually("the runner is back", PATIENCE, || elsewhere.is_online("laptop").then_some(()));
+    fs::write(machine.workspace().join("go"), "").unwrap();
+    let ended = eventually("the command's end is on record", PATIENCE, || {
+        messages(&client, &chat).into_iter().find(|message| message["exec"]["status"] == "exited")
+    });
+    assert!(ended["text"].as_str().unwrap().contains("of the user"), "{ended}");
+    assert_eq!(fs::read_to_string(machine.workspace().join("begun")).unwrap(), "once\n");
+}
+
+#[test]
+fn what_a_client_claims_of_itself_counts_for_nothing() {
+    let cluster = Cluster::new();
+    let (home, other) = (cluster.start(&[]), cluster.start(&[]));
+    let alice = home.person("alice");
+    let token = alice.add_runner("laptop");
+    let bob = home.person("bob");
+    bob.add_runner("work");
+    let address = other.url().trim_start_matches("http://").to_owned();
+    let mut request = format!("ws://{address}/ws/alice").into_client_request().unwrap();
+    for (name, value) in
+        [("sandbridge-client", "6.6.6.6"), ("sandbridge-user", "2"), ("sandbridge-not-here", "1")]
+    {
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    let (mut socket, _) = tungstenite::client(request, TcpStream::connect(&address).unwrap()).unwrap();
+    let register = json!({"type": "register", "user_id": "alice", "body": {
+        "user_id": "alice", "auth_token": token, "workspace": "/w", "shell": "/bin/sh"
+    }});
+    socket.send(tungstenite::Message::text(register.to_string())).unwrap();
+    assert!(socket.read().unwrap().to_text().unwrap().contains("ok"));
+    assert!(alice.is_online("laptop"));
+    let trail = Client::login(&home, "alice").call("GET", "/audit?action=runner.register&limit=1").json();
+    let registered = trail["entries"][0]["target"].as_str().unwrap();
+    assert!(registered.contains("127.0.0.1") && !registered.contains("6.6.6.6"), "{registered}");
+    let claimed = [("sandbridge-client", "6.6.6.6"), ("sandbridge-not-here", "1")];
+    let client = Client::login(&other, "alice");
+    assert_eq!(client.send_with("POST", "/chats", &claimed, b"{}").status, 201);
+}
+
+#[test]
+fn the_peer_port_answers_nobody_but_nodes() {
+    let cluster = Cluster::new();
+    let port = free_port();
+    let options = cluster.options(port, &format!("http://127.0.0.1:{port}"), &[]);
+    let node = Server::start_on(&cluster.url, &options.iter().map(String::as_str).collect::<Vec<_>>());
+    wait_ready(&node);
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client
+        .write_all(b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nSandbridge-Client: 127.0.0.1\r\n\r\n")
+        .unwrap();
+    let mut answer = Vec::new();
+    let _reset = client.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    assert!(ureq::get(format!("https://127.0.0.1:{port}/healthz")).call().is_err());
+    assert_eq!(tests::http::text(&format!("{}/healthz", node.url())), "ok");
+}
+
+#[test]
+fn a_url_that_leads_to_another_node_is_named_in_the_log() {
+    let cluster = Cluster::new();
+    let port = free_port();
+    let options = cluster.options(port, &format!("http://127.0.0.1:{port}"), &[]);
+    let options: Vec<_> = options.iter().map(String::as_str).collect();
+    let right = Server::start_logged_on(&cluster.url, &options);
+    wait_ready(&right);
+    let wrong = cluster.options(free_port(), &format!("http://localhost:{port}"), &[]);
+    let wrong: Vec<_> = wrong.iter().map(String::as_str).collect();
+    let wrong = Server::start_logged_on(&cluster.url, &wrong);
+    wait_ready(&wrong);
+    eventually("it says so", PATIENCE, || wrong.log().contains("leads to another program").then_some(()));
+    // A user whose home is there cannot be reached from here.
+    let alice = wrong.person("alice");
+    alice.add_runner("laptop");
+    let client = Client::login(&right, "alice");
+    let answer = client.call("GET", "/me");
+    assert_eq!((answer.status, answer.kind().as_str()), (503, "unavailable"), "{answer:?}");
+    assert!(right.log().contains("leads to this node itself"), "{}", right.log());
+}
+
+#[test]
+fn a_node_that_forwards_works_beside_no_other_kind() {
+    let cluster = Cluster::new();
+    let _node = cluster.start(&[]);
+    let home = TempDir::new().unwrap();
+    let serve = |more: &[&str]| {
+        let mut command = std::process::Command::new(tests::binaries::sandbridge());
+        let all = ["serve", "--listen", "127.0.0.1:0", "--database", &cluster.url];
+        command.args(all).args(more).env("SANDBRIDGE_HOME", home.path());
+        let output = tests::server::run(command, b"");
+        assert_eq!(output.code, 1, "{output:?}");
+        output.stderr
+    };
+    let key = cluster.key.path().join("key").to_str().unwrap().to_owned();
+    let plain = serve(&["--node-url", "http://node-b:1", "--encryption-key-file", &key]);
+    assert!(plain.contains("another server uses the database"), "{plain}");
+    let url = ["--peer-listen", "127.0.0.1:0", "--node-url", "http://node-b:1"];
+    let docker = serve(&[&url[..], &["--docker", "on"]].concat());
+    assert!(docker.contains("runs no work on its own machine"), "{docker}");
+    let local = serve(&[&url[..], &["--docker", "off", "--local", "admins"]].concat());
+    assert!(local.contains("runs no work on its own machine"), "{local}");
+}

@@ -14,6 +14,8 @@ pub const FIRST_HEAD_READ_BYTES: usize = 1024;
 pub const FRAMING_LINE_BYTES: usize = 64;
 /// The most unsent data that a TLS session keeps, in bytes: one record and its frame.
 pub const TLS_BUFFER_BYTES: usize = 32 * 1024;
+/// How long a node waits until a user's home has answered a runner's registration.
+pub const HOME_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The largest head of a request that another node forwards, in bytes: that of a client, and what the node adds.
 pub const PEER_HEAD_BYTES: usize = REQUEST_HEAD_BYTES + 1024;
 /// The largest body that is kept until the user's home has answered, in bytes; a larger one is sent once that is known.

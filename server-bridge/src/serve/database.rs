@@ -99,10 +99,11 @@ impl Homes {
         let shown = |error: &dyn std::fmt::Display| error.to_string();
         let last = self.store.take_connected_runners(Some(user)).await.map_err(|error| shown(&error))?;
         self.router.expect(last.into_iter().map(|(user, name)| (execs::user_key(user), name)));
-        self.knowledge.recover(user).await.map_err(|error| shown(&error))?;
+        // The user's chats go on even if the index of documents cannot.
+        let indexed = self.knowledge.recover(user).await.map_err(|error| shown(&error));
         self.chats.recover_user(user).await.map(drop).map_err(|error| shown(&error))?;
         self.look();
-        Ok(())
+        indexed
     }
 
     fn look(&self) {

@@ -1,5 +1,6 @@
 //! Draining: what a server finishes before it stops.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use nodes::Nodes;
@@ -24,8 +25,7 @@ pub(super) async fn drain(state: &AppState, node: Option<&Nodes>, most: Duration
     let at_once = homes.len().div_ceil(usize::try_from(steps).unwrap_or(1));
     while (state.chats.chats_at_work() > 0 || !homes.is_empty()) && Instant::now() < deadline {
         if let Some(node) = beside_others {
-            let free = homes.iter().filter(|user| !state.chats.is_at_work_for(**user)).take(at_once);
-            let free: Vec<UserId> = free.copied().collect();
+            let free = free_homes(state, node, &homes, at_once).await;
             for user in &free {
                 if let Err(error) = node.release(*user).await {
                     tracing::warn!(%error, %user, "cannot give up a user's home; it is given up at the end");
@@ -39,4 +39,21 @@ pub(super) async fn drain(state: &AppState, node: Option<&Nodes>, most: Duration
     if chats > 0 {
         tracing::info!(chats, "answers are still in progress; they go on at the next start");
     }
+}
+
+/// Homes that can be given up now: nobody who shares one of them is at work here. Another node could not claim it before that.
+async fn free_homes(state: &AppState, node: &Nodes, homes: &[UserId], most: usize) -> Vec<UserId> {
+    let (busy, idle): (Vec<UserId>, Vec<UserId>) =
+        homes.iter().partition(|user| state.chats.is_at_work_for(**user));
+    let mut held = HashSet::new();
+    for user in busy {
+        held.extend(node.leader(user).await);
+    }
+    let mut free = Vec::new();
+    for user in idle {
+        if free.len() < most && node.leader(user).await.is_ok_and(|leader| !held.contains(&leader)) {
+            free.push(user);
+        }
+    }
+    free
 }

@@ -19,7 +19,7 @@ use axum::BoxError;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, Uri, Version, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -44,6 +44,8 @@ const LOCAL: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/runner"];
 /// The beginning of the paths of runners of another dialect.
 const LOCAL_START: &str = "/ws/";
 
+/// The beginning of the paths of sockets that carry one exec.
+const EXECS: &str = "/api/v1/exec";
 /// The beginning of the addresses of triggers, before their secrets.
 const DELIVERIES: &str = "/api/v1/deliveries/";
 /// The beginning of the addresses of accounts on messengers, before their ids.
@@ -72,7 +74,7 @@ pub async fn forward(State(state): State<AppState>, mut request: Request, next: 
         };
     }
     let connection = request.extensions().get::<Connection>();
-    let asker = match asker(&state, request.headers(), request.uri(), connection).await {
+    let asker = match asker(&state, request.method(), request.headers(), request.uri(), connection).await {
         Ok(asker) => asker,
         Err(error) => return error.into_response(),
     };
@@ -105,19 +107,20 @@ pub(super) fn not_here() -> Response {
 
 async fn asker(
     state: &AppState,
+    method: &Method,
     headers: &HeaderMap,
     uri: &Uri,
     connection: Option<&Connection>,
 ) -> Result<Asker, ApiError> {
     let mut token = bearer_token(headers).or_else(|| offered_token(headers)).map(str::to_owned);
     if token.is_none() && tickets::is_bare(headers) {
-        match state.tickets.shown(uri) {
+        match state.tickets.shown(method, uri) {
             Some(Shown::Of(node)) => return Ok(Asker::OfNode(node)),
             Some(Shown::Own(owner)) => token = Some(owner),
             None => {}
         }
     }
-    let Some(token) = token else { return of_delivery(state, uri.path()).await };
+    let Some(token) = token else { return of_delivery(state, uri.path(), connection).await };
     let cookies: Vec<&str> = cookies(headers, &state.cookie_name).collect();
     let Some(signed_in) = state.accounts.signed_in(&token, &cookies).await? else { return Ok(Asker::Nobody) };
     if let Some(connection) = connection {
@@ -127,9 +130,18 @@ async fn asker(
 }
 
 /// A delivery is for the user who owns the trigger, or the account on a messenger.
-async fn of_delivery(state: &AppState, path: &str) -> Result<Asker, ApiError> {
+async fn of_delivery(
+    state: &AppState,
+    path: &str,
+    connection: Option<&Connection>,
+) -> Result<Asker, ApiError> {
     let owner = if let Some(token) = path.strip_prefix(DELIVERIES) {
-        state.automations.owner(token).await?
+        let owner = state.automations.owner(token).await?;
+        // The address is secret: the sender is no stranger, and a delivery may be larger than a stranger's request.
+        if let (Some(_), Some(connection)) = (owner, connection) {
+            connection.prove();
+        }
+        owner
     } else if let Some(Ok(account)) = path.strip_prefix(CHANNEL_DELIVERIES).map(str::parse) {
         state.channels.owner(account).await?
     } else {
@@ -229,7 +241,16 @@ async fn to_node(
     let peer = cluster.peers.directory().with_id(node).ok_or_else(ApiError::unauthorized)?;
     let (parts, body) = request.into_parts();
     match pass(state, cluster, &peer, &parts, body).await {
-        Ok(answer) => answer.ok_or_else(unavailable),
+        Ok(Some(answer)) => {
+            // The node opened the download for this ticket.
+            if answer.status().is_success()
+                && let Some(connection) = parts.extensions.get::<Connection>()
+            {
+                connection.prove();
+            }
+            Ok(answer)
+        }
+        Ok(None) => Err(unavailable()),
         Err(failed) => {
             tracing::warn!("{}", failed.error);
             Err(unavailable())
@@ -287,8 +308,8 @@ async fn pass(
         return Ok(None);
     }
     if is_upgrade && answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-        if let Some(connection) = connection {
-            // The home decides how long its client may read nothing.
+        if let Some(connection) = connection.filter(|_| parts.uri.path().starts_with(EXECS)) {
+            // As at the home: an exec's client may read nothing for long.
             connection.standing.allow_pauses();
         }
         return Ok(Some(switch(state, cluster, peer, parts, answer)));

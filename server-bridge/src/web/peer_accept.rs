@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use accounts::UserId;
 use axum::Router;
-use axum::http::{HeaderName, Request, StatusCode};
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use peers::{PeerNode, forwarded};
+use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -30,13 +31,11 @@ use crate::web::stream::ClientStream;
 
 /// The path at which a node asks another one if it is the home of a user, whose id follows.
 pub(super) const PROBE: &str = "/peer/home/";
-/// The user for whom a node opens a runner's link.
-pub(super) const USER: HeaderName = HeaderName::from_static("sandbridge-user");
 
 /// Serves the connections of other nodes until the server stops.
 pub async fn serve(listener: TcpListener, router: Router, state: AppState) {
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let lobby = Lobby::new(None);
+    let lobby = Lobby::new(getrlimit(Resource::Nofile).current);
     loop {
         let accepted = async {
             let permit = Arc::clone(&connections).acquire_owned().await;
@@ -58,7 +57,7 @@ pub async fn serve(listener: TcpListener, router: Router, state: AppState) {
                 let (router, handled) = (router.clone(), state.clone());
                 state.tasks.spawn(async move {
                     if let Err(error) = serve_one(stream, connection, router, handled).await {
-                        tracing::info!(%address, %error, "a connection at the peer listener was refused or ended");
+                        tracing::debug!(%address, %error, "a connection at the peer listener was refused or ended");
                     }
                 });
             }
@@ -123,15 +122,20 @@ async fn answer(
         // It froze, and another process or node has its place.
         return not_here();
     }
-    if let Some(user) = request.uri().path().strip_prefix(PROBE) {
+    let client = forwarded::take_client(request.headers_mut());
+    // A client's request names the client: it cannot ask this.
+    if client.is_none()
+        && let Some(user) = request.uri().path().strip_prefix(PROBE)
+    {
         return match user.parse().map(UserId) {
             Ok(user) => probed(cluster, user).await,
             Err(_) => StatusCode::BAD_REQUEST.into_response(),
         };
     }
-    let client = forwarded::take_client(request.headers_mut());
-    let user =
-        request.headers_mut().remove(USER).and_then(|user| user.to_str().ok()?.parse().ok().map(UserId));
+    let user = request
+        .headers_mut()
+        .remove(forwarded::USER)
+        .and_then(|user| user.to_str().ok()?.parse().ok().map(UserId));
     let Some(client) = client else { return StatusCode::BAD_REQUEST.into_response() };
     let mut request = connection.of_request(client, request);
     request.extensions_mut().insert(FromPeer { node, user });

@@ -19,14 +19,13 @@ use bytes::Bytes;
 use futures_util::{FutureExt, Sink, SinkExt, Stream, StreamExt};
 use hyper_util::rt::TokioIo;
 use peers::{PeerNode, forwarded};
-use sandbox::{LinkMessage, token_of};
+use sandbox::{LinkMessage, is_acceptance, token_of};
 use tokio::time::timeout;
 use tokio_websockets::ClientBuilder;
 
-use crate::limits::{HEAD_TIMEOUT, SOCKET_CLOSE_TIMEOUT, SOCKET_WRITE_BUFFER_BYTES};
+use crate::limits::{HEAD_TIMEOUT, HOME_ANSWER_TIMEOUT, SOCKET_CLOSE_TIMEOUT, SOCKET_WRITE_BUFFER_BYTES};
 use crate::web::accept::Connection;
 use crate::web::cluster::{Cluster, Place};
-use crate::web::peer_accept::USER;
 use crate::web::runner_socket::SocketLink;
 use crate::web::socket::Socket;
 use crate::web::state::AppState;
@@ -96,7 +95,7 @@ async fn open(
         .header(header::SEC_WEBSOCKET_VERSION, "13")
         .header(header::SEC_WEBSOCKET_KEY, STANDARD.encode(rand::random::<[u8; 16]>()))
         .header(forwarded::CLIENT, connection.client.to_string())
-        .header(USER, user.to_string())
+        .header(forwarded::USER, user.to_string())
         .body(Body::empty());
     let broken = |error: &dyn std::fmt::Display| peers::Failed {
         error: peers::Error::Broken { url: peer.url.clone(), reason: error.to_string() },
@@ -134,8 +133,15 @@ async fn pipe(
         to_home.send(Message::text(text)).await?;
     }
     // The answer to the registration. Until then a stranger's bytes are counted.
-    let Some(answer) = from_home.next().await.transpose()? else { return Ok(()) };
+    let answer = timeout(HOME_ANSWER_TIMEOUT, from_home.next()).await;
+    let answer =
+        answer.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the runner's home did not answer"))?;
+    let Some(answer) = answer.transpose()? else { return Ok(()) };
+    let is_accepted = answer.is_text() && std::str::from_utf8(answer.as_payload()).is_ok_and(is_acceptance);
     to_runner.send(answer).await?;
+    if !is_accepted {
+        return to_runner.close().await;
+    }
     connection.prove();
     if dialled.is_shared {
         budget.share(state.router.message_budget())
@@ -144,8 +150,11 @@ async fn pipe(
     }
     // A ping of the home asks for a sign of the runner's life; the answer to it comes from this node's end.
     let is_heard = AtomicBool::new(true);
-    let from_runner = from_runner.inspect(|_| {
-        budget.arrived();
+    let from_runner = from_runner.inspect(|message| {
+        // A ping may come amid a message's fragments, whose bytes stay counted.
+        if message.as_ref().is_ok_and(|message| message.is_text() || message.is_binary()) {
+            budget.arrived();
+        }
         is_heard.store(true, Ordering::Relaxed);
     });
     let from_home = from_home.map(|message| match message {

@@ -78,9 +78,13 @@ impl Tickets {
         Self { node, unused: Mutex::default() }
     }
 
-    /// The ticket that a request's address ends with, which stays unused; `None` if there is none.
-    pub fn shown(&self, uri: &Uri) -> Option<Shown> {
-        let (_, shown) = uri.path_and_query()?.as_str().rsplit_once(PARAMETER)?;
+    /// The ticket that the address of a download ends with, which stays unused; `None` if there is none.
+    pub fn shown(&self, method: &Method, uri: &Uri) -> Option<Shown> {
+        let (address, shown) = uri.path_and_query()?.as_str().rsplit_once(PARAMETER)?;
+        let address = address.strip_prefix(API).unwrap_or(address);
+        if method != Method::GET || !is_download(address.trim_end_matches(['?', '&'])) {
+            return None;
+        }
         if let (Some((node, _)), Some(own)) = (shown.split_once('.'), &self.node)
             && node != own
         {
@@ -210,16 +214,19 @@ mod tests {
         let ticket = tickets.issue("sbs_a", PATH, now).unwrap();
         assert!(ticket.starts_with("01234567."), "{ticket}");
         for _ in 0..2 {
-            assert_eq!(tickets.shown(&address(&ticket)), Some(Shown::Own("sbs_a".to_owned())));
+            assert_eq!(tickets.shown(&Method::GET, &address(&ticket)), Some(Shown::Own("sbs_a".to_owned())));
         }
         let other = Tickets::new(Some("fedcba9876543210"));
-        assert_eq!(other.shown(&address(&ticket)), Some(Shown::Of("01234567".to_owned())));
+        assert_eq!(other.shown(&Method::GET, &address(&ticket)), Some(Shown::Of("01234567".to_owned())));
         assert_eq!(
             shown(&tickets, &Method::GET, &address(&ticket).to_string(), now).as_deref(),
             Some("sbs_a")
         );
+        assert_eq!(other.shown(&Method::POST, &address(&ticket)), None);
+        let login = format!("/api/v1/login?ticket={ticket}").parse().unwrap();
+        assert_eq!(other.shown(&Method::GET, &login), None, "a ticket opens downloads alone");
         for nothing in [&ticket, "0.x", ".", ""] {
-            assert_eq!(tickets.shown(&address(nothing)), None, "{nothing}");
+            assert_eq!(tickets.shown(&Method::GET, &address(nothing)), None, "{nothing}");
         }
     }
 

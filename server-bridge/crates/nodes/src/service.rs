@@ -200,7 +200,7 @@ impl Inner {
         }
     }
 
-    async fn keep_sweeping(&self) {
+    async fn keep_sweeping(self: &Arc<Self>) {
         let mut due = interval(SWEEP_INTERVAL);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {

@@ -7,6 +7,8 @@ use axum::http::uri::Uri;
 
 /// The address of the client, as the node judged it that the client reached. It counts only on a connection of another node.
 pub const CLIENT: HeaderName = HeaderName::from_static("sandbridge-client");
+/// The user for whom a node opens a runner's link. It counts only on a connection of another node.
+pub const USER: HeaderName = HeaderName::from_static("sandbridge-user");
 /// In an answer of another node: that node is not the user's home, and has done nothing.
 pub const NOT_HERE: HeaderName = HeaderName::from_static("sandbridge-not-here");
 
@@ -24,6 +26,7 @@ const OF_ONE_CONNECTION: [HeaderName; 7] = [
 /// Removes what only another node may say. For every request that did not come from one.
 pub fn remove_claims(headers: &mut HeaderMap) {
     headers.remove(CLIENT);
+    headers.remove(USER);
     headers.remove(NOT_HERE);
 }
 
@@ -83,6 +86,7 @@ mod tests {
             ("te", "trailers"),
             ("transfer-encoding", "chunked"),
             ("sandbridge-client", "6.6.6.6"),
+            ("sandbridge-user", "1"),
             ("authorization", "Bearer x"),
         ]);
         assert!(!prepare(&mut uri, &mut head, [192, 0, 2, 1].into()));

@@ -72,7 +72,7 @@ pub use exec::{Approval, AttachOptions, Collected, Exec, ExecControl, ExecEvent,
 pub use facts::{Layer, RunnerFacts};
 pub use files::{DirReader, FileReader, FileWriter, Range, WriteOptions};
 pub use handle::{DownloadRequest, Sandbox};
-pub use handshake::{Admission, Dialect, Refusal, RefusalReason, Registration, token_of};
+pub use handshake::{Admission, Dialect, Refusal, RefusalReason, Registration, is_acceptance, token_of};
 pub use http::{HttpAnswer, HttpRequest};
 pub use limits::{CONTAINER_ARCHIVE_BYTES, XBOT_MESSAGE_BYTES};
 pub use link::memory::{MemoryLink, memory_link};

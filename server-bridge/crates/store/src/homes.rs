@@ -33,9 +33,9 @@ struct Home {
 macro_rules! at_home {
     ($user:literal, $node:literal) => {
         concat!(
-            "(",
+            "(CAST(",
             $node,
-            " IS NULL OR EXISTS (SELECT 1 FROM homes at_home WHERE at_home.user_id = ",
+            " AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM homes at_home WHERE at_home.user_id = ",
             $user,
             " AND at_home.node_id = ",
             $node,
@@ -63,14 +63,15 @@ macro_rules! work {
     };
 }
 
-/// Pairs of users who share something that one node works on: a group, or an account on a messenger and a link with it.
+/// Pairs of users who share something that one node works on: a group, or an account on a messenger and a link with it. Pairs may repeat: so
+/// the database looks up those of one user by index, and never makes all.
 macro_rules! bonds {
     () => {
-        "bonds (one, other) AS (
+        "bonds (one, other) AS NOT MATERIALIZED (
            SELECT p.user_id, q.user_id FROM group_people p JOIN group_people q ON q.group_id = p.group_id AND q.user_id <> p.user_id
-           UNION SELECT l.user_id, a.user_id FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id
+           UNION ALL SELECT l.user_id, a.user_id FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id
              WHERE l.user_id <> a.user_id
-           UNION SELECT a.user_id, l.user_id FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id
+           UNION ALL SELECT a.user_id, l.user_id FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id
              WHERE l.user_id <> a.user_id)"
     };
 }

@@ -327,7 +327,7 @@ impl Store {
     /// [`Error::Database`].
     pub async fn take_connected_runners(&self, user: Option<UserId>) -> Result<Vec<(UserId, String)>> {
         Ok(query_as(
-            "UPDATE runners SET connected = FALSE WHERE connected AND revoked_at_ms IS NULL AND ($1 IS NULL OR user_id = $1)
+            "UPDATE runners SET connected = FALSE WHERE connected AND revoked_at_ms IS NULL AND (CAST($1 AS BIGINT) IS NULL OR user_id = $1)
              RETURNING user_id, name",
         )
         .bind(user)

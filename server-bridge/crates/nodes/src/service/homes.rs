@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use store::{Claim, Error, UserId};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::{Inner, Nodes};
@@ -45,6 +46,14 @@ impl Nodes {
     /// [`Error::Database`].
     pub async fn release(&self, user: UserId) -> Result<(), Error> {
         self.0.give_up(user).await
+    }
+
+    /// The user whose home this user shares.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn leader(&self, user: UserId) -> Result<UserId, Error> {
+        self.0.store.home_leader(user).await
     }
 
     /// This node's id.
@@ -123,16 +132,26 @@ impl Inner {
         self.store.claim_home(user, &self.new.id).await
     }
 
-    /// Gives up the homes of users who began to share something with users of another node, if that node's is the home to share.
-    pub(super) async fn give_up_torn(&self) -> Result<(), Error> {
+    /// Gives up the homes of users who began to share something with users of another node, if that node's is the home to share. The
+    /// returned tasks do it: ending a user's work may take long.
+    pub(super) async fn give_up_torn(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>, Error> {
+        let mut tasks = Vec::new();
         for user in self.store.torn_homes(&self.new.id).await? {
+            if self.is_ending(user) {
+                continue;
+            }
             let leader = self.store.home_leader(user).await?;
             let home = self.store.home_url(leader).await?;
             if home.is_some_and(|home| home != self.new.url) {
-                self.give_up(user).await?;
+                let inner = Arc::clone(self);
+                tasks.push(self.tasks.spawn(async move {
+                    if let Err(error) = inner.give_up(user).await {
+                        tracing::warn!(%error, %user, "cannot give up a user's home; trying again");
+                    }
+                }));
             }
         }
-        Ok(())
+        Ok(tasks)
     }
 
     pub(super) async fn give_up(&self, user: UserId) -> Result<(), Error> {

@@ -32,6 +32,11 @@ pub fn token_of(message: &LinkMessage) -> Option<String> {
     }
 }
 
+/// True if this is the message that accepts a runner's registration.
+pub fn is_acceptance(text: &str) -> bool {
+    matches!(Handshake::from_text(text), Ok(Handshake::RegisterOk { .. }))
+}
+
 /// A runner whose registration took effect.
 #[derive(Debug)]
 pub(crate) struct Admitted {

@@ -189,13 +189,16 @@ impl Store {
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
     pub async fn recover_index(&self, user: Option<UserId>) -> Result<()> {
-        query("DELETE FROM index_jobs WHERE NOT is_ready AND ($1 IS NULL OR collection_id IN (SELECT c.id FROM collections c WHERE c.user_id = $1))")
-            .bind(user)
-            .execute(self.database.writer(Scope::System))
-            .await?;
+        query(
+            "DELETE FROM index_jobs
+             WHERE NOT is_ready AND (CAST($1 AS BIGINT) IS NULL OR collection_id IN (SELECT c.id FROM collections c WHERE c.user_id = $1))",
+        )
+        .bind(user)
+        .execute(self.database.writer(Scope::System))
+        .await?;
         let half: Vec<DocumentId> = query_scalar(
             "SELECT d.id FROM documents d JOIN collections c ON c.id = d.collection_id
-             WHERE ($1 IS NULL OR c.user_id = $1) AND (EXISTS (SELECT 1 FROM chunks k WHERE k.document_id = d.id AND k.version <> d.version)
+             WHERE (CAST($1 AS BIGINT) IS NULL OR c.user_id = $1) AND (EXISTS (SELECT 1 FROM chunks k WHERE k.document_id = d.id AND k.version <> d.version)
                OR EXISTS (SELECT 1 FROM document_pages p WHERE p.document_id = d.id AND p.version <> d.version))",
         )
         .bind(user)

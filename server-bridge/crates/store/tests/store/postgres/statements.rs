@@ -96,8 +96,8 @@ fn is_sign(token: Option<&Token>, sign: char) -> bool {
     token == Some(&Token::Sign(sign))
 }
 
-/// The macros of texts: their names and their tokens.
-type Macros = BTreeMap<String, Vec<Token>>;
+/// The macros of texts by name: their parameters and their tokens.
+type Macros = BTreeMap<String, (Vec<String>, Vec<Token>)>;
 
 fn macros_of(tokens: &[Token]) -> Macros {
     let mut macros = Macros::new();
@@ -105,33 +105,59 @@ fn macros_of(tokens: &[Token]) -> Macros {
         if *token == Token::Word("macro_rules".to_owned())
             && let Token::Word(name) = &tokens[at + 2]
         {
-            // `name { (arguments) => { body }; }`
+            // `name { ($parameter:kind, …) => { body }; }`
+            let parameters = &tokens[at + 4..end_of(tokens, at + 4)];
             let body = end_of(tokens, at + 4) + 3;
             if is_sign(tokens.get(body), '{') {
-                macros.insert(name.clone(), tokens[body + 1..end_of(tokens, body)].to_vec());
+                let parameters = parameters.windows(2).filter_map(|pair| match pair {
+                    [Token::Sign('$'), Token::Word(name)] => Some(name.clone()),
+                    _ => None,
+                });
+                let body = tokens[body + 1..end_of(tokens, body)].to_vec();
+                macros.insert(name.clone(), (parameters.collect(), body));
             }
         }
     }
     macros
 }
 
-/// The texts of an expression, joined.
-fn joined(tokens: &[Token], macros: &Macros, rest: &str) -> String {
+/// The arguments of a macro, which commas separate.
+fn arguments(tokens: &[Token]) -> Vec<&[Token]> {
+    let mut depth = 0_i32;
+    let separates = |token: &Token| {
+        match token {
+            Token::Sign('(' | '{' | '[') => depth += 1,
+            Token::Sign(')' | '}' | ']') => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && *token == Token::Sign(',')
+    };
+    tokens.split(separates).collect()
+}
+
+/// The texts of an expression, joined; `given` has the texts of parameters.
+fn joined(tokens: &[Token], macros: &Macros, given: &BTreeMap<&str, String>) -> String {
     let mut text = String::new();
     let mut at = 0;
     while at < tokens.len() {
         match &tokens[at] {
             Token::Text(piece) => text.push_str(piece),
             Token::Sign('$') => {
-                text.push_str(rest);
+                if let Some(Token::Word(name)) = tokens.get(at + 1) {
+                    text.push_str(given.get(name.as_str()).map_or("", String::as_str));
+                }
                 at += 1;
             }
             Token::Word(name) if is_sign(tokens.get(at + 1), '!') => {
                 let end = end_of(tokens, at + 2);
                 let inner = &tokens[at + 3..end];
                 match macros.get(name) {
-                    Some(body) => text.push_str(&joined(body, macros, &joined(inner, macros, rest))),
-                    None => text.push_str(&joined(inner, macros, rest)),
+                    Some((parameters, body)) => {
+                        let values = arguments(inner).into_iter().map(|value| joined(value, macros, given));
+                        let given = parameters.iter().map(String::as_str).zip(values).collect();
+                        text.push_str(&joined(body, macros, &given));
+                    }
+                    None => text.push_str(&joined(inner, macros, given)),
                 }
                 at = end;
             }
@@ -156,7 +182,7 @@ fn statements_of(tokens: &[Token], macros: &Macros) -> (BTreeSet<String>, usize)
                 if is_sign(tokens.get(at + 1), '!') && (name == "concat" || macros.contains_key(name)) =>
             {
                 let end = end_of(tokens, at + 2);
-                let text = joined(&tokens[at..=end], macros, "");
+                let text = joined(&tokens[at..=end], macros, &BTreeMap::new());
                 at = end;
                 text
             }

@@ -102,7 +102,7 @@ fn plain_http_at_a_tls_server_is_told() {
         let (address, answering) = answering(TLS_ALERT);
         let home = logged_in(&format!("http://{address}"));
         let output = sandbridge(home.path()).args(command).output().unwrap();
-        assert!(told(&output).contains("is it https://"), "{command:?}: {}", told(&output));
+        assert!(told(&output).contains("begin with https://"), "{command:?}: {}", told(&output));
         answering.join().unwrap();
     }
 }
@@ -112,7 +112,7 @@ fn tls_at_a_plain_server_is_told() {
     let (address, answering) = answering(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let home = logged_in(&format!("https://{address}"));
     let output = sandbridge(home.path()).args(["runner", "list"]).output().unwrap();
-    assert!(told(&output).contains("is it http://"), "{}", told(&output));
+    assert!(told(&output).contains("begin with http://"), "{}", told(&output));
     answering.join().unwrap();
 }
 

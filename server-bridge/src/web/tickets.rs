@@ -81,8 +81,7 @@ impl Tickets {
     /// The ticket that the address of a download ends with, which stays unused; `None` if there is none.
     pub fn shown(&self, method: &Method, uri: &Uri) -> Option<Shown> {
         let (address, shown) = uri.path_and_query()?.as_str().rsplit_once(PARAMETER)?;
-        let address = address.strip_prefix(API).unwrap_or(address);
-        if method != Method::GET || !is_download(address.trim_end_matches(['?', '&'])) {
+        if method != Method::GET || !is_download(address) {
             return None;
         }
         if let (Some((node, _)), Some(own)) = (shown.split_once('.'), &self.node)

@@ -123,7 +123,7 @@ async fn a_user_reads_the_servers_notices_in_the_language_of_their_client() {
     for (command, said) in [
         ("/undo what", "请输入 /undo 或"),
         ("/rewind what", "请输入 /rewind N"),
-        ("/fork what", "请输入 /fork；"),
+        ("/fork what", "请输入 /fork、"),
         ("/runner", "__docker__  不可用"),
         ("/usage", "请求数"),
     ] {

@@ -334,7 +334,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its description is empty", "说明为空"),
     ("the server failed to run it; its log says why", "服务器未能运行它；原因见服务器日志"),
     (
-        "a tool's name has letters, digits, - and _, at most {}",
+        "a tool's name can have only letters, digits, - and _, at most {}",
         "工具名由英文字母、数字、- 和 _ 组成，最多 {0} 个字符",
     ),
     ("{}: its content cannot be checked on this machine", "{0}：无法在这台机器上检查其内容"),

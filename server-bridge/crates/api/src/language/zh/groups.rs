@@ -167,7 +167,7 @@ pub(super) const TABLE: &[Row] = &[
     ("owner", "所有者"),
     ("the agent", "智能体"),
     (
-        "{} is asked {} things already; wait until it has answered some",
+        "{} already has {} unanswered requests; wait until it has answered some",
         "{0}已有 {1} 项请求尚未答复；请等待其答复一些后再试",
     ),
     ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
@@ -186,12 +186,12 @@ pub(super) const TABLE: &[Row] = &[
         "名称须为 1 至 {0} 个字符，可用字母（含汉字）、数字、“-”和“_”，并以字母或数字开头",
     ),
     (
-        "{} is no approval mode; use plan, ask, auto-edit or full",
+        "{} is not an approval mode; use plan, ask, auto-edit or full",
         "{0} 不是审批模式；请使用 plan、ask、auto-edit 或 full",
     ),
-    ("{} is no mode of a grant; use ask or own", "{0} 不是有效的授权方式；请使用 ask 或 own"),
+    ("{} is not a mode of a grant; use ask or own", "{0} 不是有效的授权方式；请使用 ask 或 own"),
     (
-        "{} is no access; use owner, editor, member or reader",
+        "{} is not a kind of access; use owner, editor, member or reader",
         "{0} 不是有效的权限；请使用 owner、editor、member 或 reader",
     ),
     ("the message could not be posted", "消息未能发送"),
@@ -204,7 +204,7 @@ pub(super) const TABLE: &[Row] = &[
     ("step {}: {}", "第 {0} 步：{1*}"),
     ("line {}: {}", "第 {0} 行：{1*}"),
     ("say what the chain is to work on, in at most {} bytes", "请写明要让链完成的工作，最多 {0} 字节"),
-    ("this gate takes {}", "此处的人工确认只接受：{0}"),
+    ("this gate accepts only these replies: {}", "此处的人工确认只接受：{0}"),
     ("The person who began it was removed.", "发起它的用户已被移除。"),
     ("The agent that began it was stopped.", "发起它的智能体已停止。"),
     (

@@ -30,7 +30,6 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no MCP server {} here; {}", "此处没有 MCP 服务器 {0}；{1*}"),
     ("there is none", "尚无任何服务器"),
     ("there are {}", "现有：{0}"),
-    ("there are none in {}", "{0} 中一个也没有"),
     (
         "the MCP server {} waits for your approval: look at it with `sandbridge mcp-server approve {}`, or under MCP servers in the settings",
         "MCP 服务器 {0} 正在等待你批准；请用 `sandbridge mcp-server approve {1}` 或在设置的“MCP 服务器”中查看",

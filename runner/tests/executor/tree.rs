@@ -86,7 +86,7 @@ fn what_was_written_before_an_error_is_told() {
             assert_eq!(error.kind, ErrorKind::InvalidBody);
             assert!(error.description.contains(told), "{error}");
             assert!(
-                error.description.contains("1 files, 1 directories and 0 links had been written"),
+                error.description.contains("files written by then: 1, directories: 1, links: 0"),
                 "{error}"
             );
         }

@@ -75,7 +75,7 @@ async fn a_deaf_connection_is_noticed_and_a_long_absence_is_told() {
     until("the time before is told", || running.inbox.gaps.lock().unwrap().len() == 1).await;
     stand_in.fall_silent();
     until("it connects again", || stand_in.connections() == 1).await;
-    assert!(format!("{:?}", running.ends.lock().unwrap()).contains("nothing came"));
+    assert!(format!("{:?}", running.ends.lock().unwrap()).contains("nothing was received"));
 }
 
 #[tokio::test]

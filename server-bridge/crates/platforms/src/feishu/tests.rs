@@ -101,7 +101,7 @@ async fn a_deaf_connection_is_noticed() {
     until("it connects again", || stand_in.connections().0 == 1).await;
     stand_in.answer_no_pings(true);
     until("a connection without pongs ends, too", || running.inbox.connections() > 2).await;
-    assert!(format!("{:?}", running.ends.lock().unwrap()).contains("nothing came"));
+    assert!(format!("{:?}", running.ends.lock().unwrap()).contains("nothing was received"));
 }
 
 #[tokio::test]

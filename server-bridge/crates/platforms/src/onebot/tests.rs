@@ -95,7 +95,7 @@ async fn a_deaf_connection_and_a_logged_out_account_are_noticed() {
     stand_in.beat(false);
     until("it ends when QQ is away", || running.inbox.connections() == 3).await;
     let ends = format!("{:?}", running.ends.lock().unwrap());
-    assert!(ends.contains("nothing came") && ends.contains("not logged in at QQ"), "{ends}");
+    assert!(ends.contains("nothing was received") && ends.contains("not logged in at QQ"), "{ends}");
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   await expect.poll(() => telegram.said.join("\n")).toContain("You are linked as alice");
   await shown.getByRole("button", { name: "Done" }).click();
   const links = region(page, "Links");
-  await expect(links).toContainText("Ann (4001) is alice on phone", { timeout: 20_000 });
+  await expect(links).toContainText("Ann (4001) on phone is the user alice", { timeout: 20_000 });
   await links.getByRole("button", { name: "Remove the link of Ann" }).click();
   await links.getByRole("button", { name: "Remove", exact: true }).click();
   await expect(links).toContainText("Nobody is linked.");

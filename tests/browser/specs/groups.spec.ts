@@ -73,7 +73,7 @@ test("people and agents talk in a group: handles are completed, answers arrive l
   // What waits is stopped by who asked for it.
   await field.fill("@coder wait for ever");
   await field.press("Enter");
-  await expect(page.getByTestId("call")).toContainText("@coder works on laptop for alice");
+  await expect(page.getByTestId("call")).toContainText("@coder is working on laptop for alice");
   await page.getByRole("button", { name: "Stop @coder" }).click();
   await expect(page.getByTestId("call")).toHaveCount(0);
   await expectAccessible(page);
@@ -208,7 +208,7 @@ test("files go from one machine to the next with a step, and missing ones are a 
   await page.getByRole("button", { name: "Next step" }).click();
   await expect(page.getByTestId("replay")).toContainText("It says 12 mm.");
   await parts.getByRole("link", { name: "Log" }).click();
-  await expect(entries(page).filter({ hasText: "Step 1 of @coder handed files to @writer" })).toContainText("desk");
+  await expect(entries(page).filter({ hasText: "Step 1 (@coder) handed files to @writer" })).toContainText("desk");
   expect(errors).toEqual([]);
   await bobs.context().close();
 });

@@ -341,7 +341,7 @@ fn who_cannot_discuss_is_named_and_nothing_begins() {
         "you are @coder yourself",
         "@bold changes its machine without asking bob",
         "there is no chain",
-        "@coder waits for this",
+        "@coder is waiting for your answer",
     ];
     for (result, expected) in results.iter().zip(expected) {
         assert!(result.starts_with("Error") && result.contains(expected), "{result} is not {expected}");

@@ -101,7 +101,12 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
             ["running", "asking"].iter().any(|status| message["agent"]["status"] == *status)
         };
         assert!(!shown.iter().any(goes_on), "nothing looks as if it went on: {shown:?}");
-        assert_eq!(world.cards(&chat), vec!["Shell done"; COMMANDS], "each call has one card");
+        let cards = shown.iter().filter(|message| message["agent"]["kind"] == "tool");
+        let (done, others): (Vec<_>, Vec<_>) = cards.partition(|card| card["agent"]["status"] == "done");
+        assert_eq!(done.len(), COMMANDS, "each call that was done has one card: {shown:?}");
+        // A server that dies after it recorded a call and before its runner has it leaves a call of which nobody knows if it ran.
+        let is_unknown = |card: &&Value| card.to_string().contains("not known if it took effect");
+        assert!(others.iter().all(is_unknown), "{others:?}");
         let said: Vec<_> =
             shown.iter().filter(|message| message["text"] == format!("done with round{round}")).collect();
         assert_eq!(said.len(), 1, "{shown:?}");

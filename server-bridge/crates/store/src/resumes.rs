@@ -139,6 +139,29 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_turn_ends_together_with_the_message_that_shows_it() {
+        let World { store, user, chat, message } = &world().await;
+        let turn = store.queue_turn(*user, chat, None, *message, "1").await.unwrap();
+        let eve = store.add_user(&Name::parse("eve").unwrap(), "correct horse", false).await.unwrap().id;
+        let document = r#"{"kind":"reply","status":"done"}"#;
+        let finish = |user, text| {
+            store.finish_shown_turn(user, (turn, *message), (TurnStatus::Done, None), text, document)
+        };
+        let too_long = "a".repeat(crate::limits::MESSAGE_TEXT_MAX_BYTES + 1);
+        let refused = finish(*user, &too_long).await.unwrap_err();
+        assert!(matches!(refused, crate::Error::Invalid { .. }), "{refused}");
+        let text = || async { store.message(*user, *message).await.unwrap().text };
+        assert_eq!((store.open_turns(None).await.unwrap().len(), text().await.as_str()), (1, ""));
+        let shown = finish(*user, "an answer").await.unwrap();
+        assert_eq!((shown.text.as_str(), shown.document_json.as_deref()), ("an answer", Some(document)));
+        assert_eq!(text().await, "an answer");
+        assert_eq!(store.open_turns(None).await.unwrap(), []);
+        let refused = finish(eve, "of somebody else").await.unwrap_err();
+        assert!(matches!(refused, crate::Error::NotFound { .. }), "{refused}");
+        assert_eq!(text().await, "an answer");
+    }
+
+    #[tokio::test]
     async fn a_stop_is_on_record_for_the_turn_in_progress_and_no_other() {
         let world = world().await;
         let (first, second) = (world.turn().await, world.turn().await);

@@ -8,7 +8,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
-use crate::messages::{NewMessage, append_to};
+use crate::messages::{NewMessage, append_to, update_in};
 use crate::sql::{On, Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
@@ -246,17 +246,31 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn finish_turn(&self, turn: TurnId, status: TurnStatus, error: Option<&str>) -> Result<bool> {
-        let finished = query(
-            "UPDATE turns SET status = $1, error = $2, finished_at_ms = $3
-             WHERE id = $4 AND status IN ('queued', 'running')",
-        )
-        .bind(status)
-        .bind(error.map(|error| beginning(error, EXEC_ERROR_MAX_BYTES)))
-        .bind(self.now_ms())
-        .bind(turn)
-        .execute(self.database.writer(Scope::Turn(turn)))
-        .await?;
-        Ok(finished.rows_affected() == 1)
+        let mut transaction = self.database.write(Scope::Turn(turn)).await?;
+        let is_finished = finish_in(&mut transaction, turn, status, error, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(is_finished)
+    }
+
+    /// The same, and the message that shows the turn says so from then on: as one change, so that no answer looks as if it went on
+    /// when its turn has ended. Returns the message as it is then.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a message that is gone or another user's; the turn has ended all the same. [`Error::Invalid`] as for
+    /// [`Store::append_message`].
+    pub async fn finish_shown_turn(
+        &self,
+        user: UserId,
+        (turn, message): (TurnId, MessageId),
+        (status, error): (TurnStatus, Option<&str>),
+        text: &str,
+        document_json: &str,
+    ) -> Result<Message> {
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        finish_in(&mut transaction, turn, status, error, self.now_ms()).await?;
+        let shown = update_in(&mut transaction, user, message, text, Some(document_json)).await?;
+        transaction.commit().await?;
+        shown.ok_or_else(|| Error::not_found("message", message))
     }
 
     /// The newest turn of a user's conversation; `None` if it has none.
@@ -316,6 +330,27 @@ impl Store {
             .await?;
         if moved.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
     }
+}
+
+/// Records a turn's end as a part of a change; true if it had not ended before.
+async fn finish_in(
+    transaction: &mut Transaction,
+    turn: TurnId,
+    status: TurnStatus,
+    error: Option<&str>,
+    now_ms: i64,
+) -> Result<bool> {
+    let finished = query(
+        "UPDATE turns SET status = $1, error = $2, finished_at_ms = $3
+         WHERE id = $4 AND status IN ('queued', 'running')",
+    )
+    .bind(status)
+    .bind(error.map(|error| beginning(error, EXEC_ERROR_MAX_BYTES)))
+    .bind(now_ms)
+    .bind(turn)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(finished.rows_affected() == 1)
 }
 
 /// Queues a turn as a part of a change.

@@ -76,8 +76,9 @@ pub trait Journal: Send + Sync {
     /// True if the command that a call began under this key is on record.
     fn has_command(&self, call: CallKey) -> Asked<'_, bool>;
 
-    /// Records how the turn ended.
-    fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()>;
+    /// Records how the turn ended, and shows it in the turn's first message: as one change, since nobody corrects the message of a
+    /// turn that has ended.
+    fn end<'a>(&'a self, first: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()>;
 }
 
 /// How a turn begins.

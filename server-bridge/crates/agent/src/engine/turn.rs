@@ -180,13 +180,12 @@ impl Turn<'_> {
         error: Option<&str>,
         cost: TurnCost,
     ) -> crate::PortResult<()> {
-        self.ports.journal.end(status, error).await?;
         if status != TurnStatus::Done {
             self.display().settle(self.message).await?;
         }
         let state =
             ReplyState { reasoning: &progress.reasoning, error, cost: Some(cost), ..ReplyState::of(status) };
-        self.display().reply(self.message, &progress.text, state).await
+        self.ports.journal.end(self.message, &progress.text, state).await
     }
 
     /// The rulings of hooks at a place. A cancel does not wait for them, and denies what is about to happen.

@@ -21,23 +21,8 @@ impl Display for Stored {
     }
 
     fn reply<'a>(&'a self, message: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()> {
-        let ReplyState { status, reasoning, error, cost, waits } = state;
-        let error = error.map(|error| self.screen().service.in_words_of(self.screen().user.id, error));
-        let reasoning = reasoning.to_owned();
         asked(async move {
-            let mut usage = cost.map(usage);
-            if let Some(usage) = &mut usage {
-                // Tools and hooks ask models too, outside the conversation; the record contains their cost as well.
-                let spent = self.service.store.turn_usage(self.turn).await?;
-                *usage = UsageDocument {
-                    input_tokens: usage.input_tokens.max(spent.input_tokens.cast_unsigned()),
-                    cache_read_tokens: usage.cache_read_tokens.max(spent.cache_read_tokens.cast_unsigned()),
-                    output_tokens: usage.output_tokens.max(spent.output_tokens.cast_unsigned()),
-                    cost_micros: usage.cost_micros.max(spent.cost_micros.cast_unsigned()),
-                };
-            }
-            let document =
-                AgentDocument::Reply { status: status.as_str().into(), reasoning, error, usage, waits };
+            let document = self.reply_document(state).await?;
             self.screen().change(message, text, &document).await?;
             self.words.forget(&self.service.store, message).await
         })
@@ -102,6 +87,30 @@ impl Display for Stored {
 impl Stored {
     pub(super) fn screen(&self) -> Screen<'_> {
         Screen { service: &self.service, user: &self.user, chat: &self.chat, turn: self.turn }
+    }
+
+    /// An answer's state in the form for clients, in its user's language.
+    pub(super) async fn reply_document(&self, state: ReplyState<'_>) -> store::Result<AgentDocument> {
+        let ReplyState { status, reasoning, error, cost, waits } = state;
+        let mut usage = cost.map(usage);
+        if let Some(usage) = &mut usage {
+            // Tools and hooks ask models too, outside the conversation; the record contains their cost as well.
+            let spent = self.service.store.turn_usage(self.turn).await?;
+            *usage = UsageDocument {
+                input_tokens: usage.input_tokens.max(spent.input_tokens.cast_unsigned()),
+                cache_read_tokens: usage.cache_read_tokens.max(spent.cache_read_tokens.cast_unsigned()),
+                output_tokens: usage.output_tokens.max(spent.output_tokens.cast_unsigned()),
+                cost_micros: usage.cost_micros.max(spent.cost_micros.cast_unsigned()),
+            };
+        }
+        let error = error.map(|error| self.service.in_words_of(self.user.id, error));
+        Ok(AgentDocument::Reply {
+            status: status.as_str().into(),
+            reasoning: reasoning.to_owned(),
+            error,
+            usage,
+            waits,
+        })
     }
 
     /// A call in the form for clients, in its user's language.

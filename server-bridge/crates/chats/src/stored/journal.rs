@@ -1,12 +1,12 @@
 //! The record of a turn, in the database.
 
 use llm::{Content, Message, ToolCall, ToolResult};
-use store::{ItemId, Spent, StoredContext, TurnStatus};
+use store::{ItemId, MessageId, Spent, StoredContext};
 
 use super::{Stored, asked, offload};
 use agent::approval::Access;
 use agent::context::history;
-use agent::engine::{Asked, Begins, Change, Entry, Journal};
+use agent::engine::{Asked, Begins, Change, Entry, Journal, ReplyState};
 use agent::tool::CallKey;
 
 impl Journal for Stored {
@@ -79,11 +79,13 @@ impl Journal for Stored {
         })
     }
 
-    fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {
+    fn end<'a>(&'a self, first: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()> {
         asked(async move {
             let store = &self.service.store;
             store::until_done(|| store.withdraw_asks(self.turn)).await?;
-            store::until_done(|| store.finish_turn(self.turn, status, error)).await.map(drop)
+            let document = self.reply_document(state).await?;
+            self.screen().end(first, (state.status, state.error), text, &document).await?;
+            self.words.forget(store, first).await
         })
     }
 }

@@ -112,6 +112,23 @@ impl Screen<'_> {
         store::until_done(update).await.inspect_err(|_| self.service.bus.forget(id))
     }
 
+    /// Ends the turn and changes its first message, as one change.
+    pub(crate) async fn end(
+        &self,
+        first: MessageId,
+        (status, error): (TurnStatus, Option<&str>),
+        text: &str,
+        document: &AgentDocument,
+    ) -> store::Result<()> {
+        let store = &self.service.store;
+        let (text, document) = (cut(text), to_json(document));
+        let turn = (self.turn, first);
+        let end = || store.finish_shown_turn(self.user.id, turn, (status, error), &text, &document);
+        let message = store::until_done(end).await.inspect_err(|_| self.service.bus.forget(first))?;
+        self.tell(&message);
+        Ok(())
+    }
+
     /// Marks everything after a turn's first message that still looks active as ended.
     pub(crate) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
         let (messages, _) = self.service.store.messages(self.user.id, self.chat, None, PAGE_MAX_ROWS).await?;

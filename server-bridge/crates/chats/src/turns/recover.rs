@@ -61,7 +61,6 @@ async fn end(
 ) -> store::Result<()> {
     service.store.withdraw_asks(waiting.turn).await?;
     restore_words(service, user, chat, waiting.turn).await?;
-    service.store.finish_turn(waiting.turn, status, why).await?;
     let shown = service.store.message(user.id, waiting.message).await?;
     let document = AgentDocument::Reply {
         status: status.as_str().into(),
@@ -72,7 +71,7 @@ async fn end(
     };
     let screen = Screen { service, user, chat, turn: waiting.turn };
     screen.settle_behind(shown.id).await?;
-    screen.change(shown.id, &shown.text, &document).await
+    screen.end(shown.id, (status, why), &shown.text, &document).await
 }
 
 /// Gives a turn's messages, and its conversation, the model's text as it was stored last.

@@ -21,7 +21,7 @@ async fn a_turn_that_is_cancelled_before_it_begins_asks_nothing() {
     let end = world.run("hi").await;
     assert_eq!((end.status, end.error), (TurnStatus::Cancelled, None));
     assert!(world.asked().is_empty() && world.log.count("begin") == 0);
-    world.log.came(&["end Cancelled", "settle 1", "reply 1 Cancelled"]);
+    world.log.came(&["settle 1", "end Cancelled", "reply 1 Cancelled"]);
 }
 
 #[tokio::test(start_paused = true)]

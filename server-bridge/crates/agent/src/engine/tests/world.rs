@@ -9,8 +9,7 @@ use llm::retry::Patience;
 use llm::slots::{Kind, Seat, Slots};
 use llm::{Content, Message, Request, ToolCall, ToolResult};
 use records::{
-    BegunCall, ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, User,
-    UserId,
+    BegunCall, ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, User, UserId,
 };
 use sandbox::Sandbox;
 use tokio::task::JoinHandle;
@@ -343,9 +342,10 @@ impl Journal for Chat {
         self.asked("has_command", has_command)
     }
 
-    fn end<'a>(&'a self, status: TurnStatus, error: Option<&'a str>) -> Asked<'a, ()> {
-        self.log(format!("end {status:?} {}", error.unwrap_or_default()));
-        self.asked("end", ())
+    fn end<'a>(&'a self, first: MessageId, text: &'a str, state: ReplyState<'a>) -> Asked<'a, ()> {
+        self.log(format!("end {:?} {}", state.status, state.error.unwrap_or_default()));
+        let is_broken = self.settings().broken.contains("end");
+        if is_broken { self.asked("end", ()) } else { self.reply(first, text, state) }
     }
 }
 

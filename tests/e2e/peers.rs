@@ -146,6 +146,16 @@ fn a_page_logs_in_at_one_node_and_fetches_at_the_others() {
             assert_eq!(answer.body_mut().read_to_string().unwrap(), "its content");
         }
     }
+    // What nodes ask each other is no route for anybody else, at a home or through another node.
+    for node in &nodes {
+        let ask = |path: &str| {
+            let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+            let request = agent.get(format!("{}{path}", node.url())).header("sandbridge-user", "1");
+            let mut answer = request.header("cookie", page.cookie()).call().unwrap();
+            (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+        };
+        assert_eq!(ask("/peer/home/1"), ask("/no/such/page"));
+    }
 }
 
 #[test]

@@ -148,6 +148,23 @@ pub struct Site {
 /// Serves connections until `shutdown`, then lets requests in progress finish. Returns at once then: the remaining work is
 /// in `tasks`.
 pub async fn serve(listener: TcpListener, site: Site, tasks: TaskTracker, shutdown: CancellationToken) {
+    accept_each(listener, &shutdown, |stream, connection| {
+        let (peer, site, shutdown) = (connection.peer, site.clone(), shutdown.clone());
+        tasks.spawn(async move {
+            if let Err(error) = serve_one(stream, connection, site, shutdown).await {
+                tracing::debug!(%peer, %error, "a connection ended");
+            }
+        });
+    })
+    .await;
+}
+
+/// Hands each connection of a listener to `serve` until `shutdown`, at most [`MAX_CONNECTIONS`] at once.
+pub(in crate::web) async fn accept_each(
+    listener: TcpListener,
+    shutdown: &CancellationToken,
+    mut serve: impl FnMut(ClientStream<TcpStream>, Connection),
+) {
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let lobby = Lobby::new(getrlimit(Resource::Nofile).current);
     loop {
@@ -165,16 +182,10 @@ pub async fn serve(listener: TcpListener, site: Site, tasks: TaskTracker, shutdo
                     tracing::debug!(%peer, %error, "a connection ended as it began");
                     continue;
                 }
-                let (site, shutdown) = (site.clone(), shutdown.clone());
                 let standing = Arc::new(lobby.enter(address_key(peer.ip())));
                 let budget = Arc::new(ReadBudget::unlimited());
                 let stream = ClientStream::new(stream, Arc::clone(&budget), Arc::clone(&standing), permit);
-                let connection = Connection::new(peer, budget, standing);
-                tasks.spawn(async move {
-                    if let Err(error) = serve_one(stream, connection, site, shutdown).await {
-                        tracing::debug!(%peer, %error, "a connection ended");
-                    }
-                });
+                serve(stream, Connection::new(peer, budget, standing));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");

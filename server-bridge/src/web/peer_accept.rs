@@ -14,18 +14,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use peers::{PeerNode, forwarded};
-use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tower_service::Service;
 
-use crate::limits::{ACCEPT_PAUSE, HEAD_TIMEOUT, HTTP_BUFFER_BYTES, MAX_CONNECTIONS, PEER_HEAD_BYTES};
-use crate::web::accept::{Connection, ReadBudget};
+use crate::limits::{HEAD_TIMEOUT, HTTP_BUFFER_BYTES, PEER_HEAD_BYTES};
+use crate::web::accept::{Connection, accept_each};
 use crate::web::cluster::{Cluster, FromPeer};
 use crate::web::forward::not_here;
-use crate::web::rate::address_key;
-use crate::web::standing::Lobby;
 use crate::web::state::AppState;
 use crate::web::stream::ClientStream;
 
@@ -34,39 +30,15 @@ pub(super) const PROBE: &str = "/peer/home/";
 
 /// Serves the connections of other nodes until the server stops.
 pub async fn serve(listener: TcpListener, router: Router, state: AppState) {
-    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let lobby = Lobby::new(getrlimit(Resource::Nofile).current);
-    loop {
-        let accepted = async {
-            let permit = Arc::clone(&connections).acquire_owned().await;
-            (listener.accept().await, permit.expect("the semaphore is never closed"))
-        };
-        let (accepted, permit) = tokio::select! {
-            accepted = accepted => accepted,
-            () = state.shutdown.cancelled() => return,
-        };
-        match accepted {
-            Ok((stream, address)) => {
-                if stream.set_nodelay(true).is_err() {
-                    continue;
-                }
-                let standing = Arc::new(lobby.enter(address_key(address.ip())));
-                let budget = Arc::new(ReadBudget::unlimited());
-                let stream = ClientStream::new(stream, Arc::clone(&budget), Arc::clone(&standing), permit);
-                let connection = Connection::new(address, budget, standing);
-                let (router, handled) = (router.clone(), state.clone());
-                state.tasks.spawn(async move {
-                    if let Err(error) = serve_one(stream, connection, router, handled).await {
-                        tracing::debug!(%address, %error, "a connection at the peer listener was refused or ended");
-                    }
-                });
+    accept_each(listener, &state.shutdown, |stream, connection| {
+        let (address, router, handled) = (connection.peer, router.clone(), state.clone());
+        state.tasks.spawn(async move {
+            if let Err(error) = serve_one(stream, connection, router, handled).await {
+                tracing::debug!(%address, %error, "a connection at the peer listener was refused or ended");
             }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection of another node");
-                sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
+        });
+    })
+    .await;
 }
 
 async fn serve_one(

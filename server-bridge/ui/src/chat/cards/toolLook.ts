@@ -1,6 +1,7 @@
 /** The icons and the words of a tool's card, by the tool's name. Pure. */
 import type { TFunction } from "i18next";
 import { Bot, FilePen, FilePlus, FileText, FolderSearch, GitBranch, Globe, LayoutList, ListTodo, type LucideIcon, MessageCircleQuestion, Search, Terminal, Wrench } from "lucide-react";
+import { chat as english } from "../../i18n/en/chat";
 import { COMPACT_LINES_COUNT } from "../../limits";
 
 const ICONS: Record<string, LucideIcon> = {
@@ -21,109 +22,24 @@ const ICONS: Record<string, LucideIcon> = {
   todo_write: ListTodo,
 };
 
-/** The tools that have a plain name; those of MCP servers and skills keep their own. */
-const NAMED = [
-  "Shell",
-  "FileCreate",
-  "FileReplace",
-  "Read",
-  "Glob",
-  "Grep",
-  "Cd",
-  "DownloadFile",
-  "SubAgent",
-  "SubAgentResume",
-  "Worktree",
-  "AskUser",
-  "WebSearch",
-  "Fetch",
-  "Skill",
-  "ChatHistory",
-  "card_create",
-  "card_add_content",
-  "card_add_interactive",
-  "card_add_container",
-  "card_preview",
-  "card_send",
-  "config",
-  "context_edit",
-  "memory_edit",
-  "memory_list",
-  "memory_search",
-  "memory_write",
-  "core_memory_append",
-  "core_memory_replace",
-  "archival_memory_insert",
-  "archival_memory_search",
-  "recall_memory_search",
-  "offload_recall",
-  "recall_masked",
-  "task_kill",
-  "task_read",
-  "task_status",
-  "todo_list",
-  "todo_write",
-] as const;
-
-/** The tools whose plain name does not fit into a question, which names what they do instead. */
-const ACTS = [
-  "SubAgent",
-  "SubAgentResume",
-  "Worktree",
-  "AskUser",
-  "WebSearch",
-  "Skill",
-  "ChatHistory",
-  "Cd",
-  "FileCreate",
-  "FileReplace",
-  "DownloadFile",
-  "Read",
-  "Glob",
-  "Grep",
-  "Fetch",
-  "config",
-  "context_edit",
-  "task_kill",
-  "task_read",
-  "task_status",
-  "memory_edit",
-  "memory_list",
-  "memory_search",
-  "memory_write",
-  "core_memory_append",
-  "core_memory_replace",
-  "archival_memory_insert",
-  "archival_memory_search",
-  "recall_memory_search",
-  "offload_recall",
-  "recall_masked",
-  "todo_list",
-  "todo_write",
-  "card_create",
-  "card_add_content",
-  "card_add_interactive",
-  "card_add_container",
-  "card_preview",
-  "card_send",
-] as const;
-
 const COMPACT = ["Read", "Glob", "Grep"];
+
+function isKeyOf<T extends object>(texts: T, tool: string): tool is keyof T & string {
+  return Object.hasOwn(texts, tool);
+}
 
 export function iconOf(tool: string): LucideIcon {
   return ICONS[tool] ?? Wrench;
 }
 
-/** The tool's plain name: the heading of its card. */
+/** The tool's plain name, the heading of its card; the tools of MCP servers and skills keep their own. */
 export function nameOf(tool: string, t: TFunction<"chat">): string {
-  const known = NAMED.find((name) => name === tool);
-  return known === undefined ? tool : t(`toolName.${known}`);
+  return isKeyOf(english.toolName, tool) ? t(`toolName.${tool}`) : tool;
 }
 
-/** A tool within a question: "Allow … on laptop?". */
+/** A tool within a question: "Allow … on laptop?". Some plain names do not fit there; what such a tool does stands in its place. */
 export function actOf(tool: string, t: TFunction<"chat">): string {
-  const known = ACTS.find((name) => name === tool);
-  return known === undefined ? nameOf(tool, t) : t(`toolAct.${known}`);
+  return isKeyOf(english.toolAct, tool) ? t(`toolAct.${tool}`) : nameOf(tool, t);
 }
 
 /** The number of lines of its result that are shown at first. */

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::migrate::Migrator;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Postgres, SqlSafeStr, Transaction};
 
 use super::Database;
 use super::newest_step;
@@ -18,7 +18,7 @@ use crate::limits::{
     SEARCH_CONNECTIONS, WRITE_CONNECTIONS,
 };
 use crate::patience;
-use crate::sql::Pool;
+use crate::sql::{Pool, begin_to_the_end};
 
 /// The steps from an empty database to this version's schema. The first is the sum of SQLite's steps up to its number; each later
 /// one has a counterpart of the same number there.
@@ -109,7 +109,7 @@ pub(crate) fn is_address(text: &str) -> bool {
 pub(super) async fn snapshot(pool: &PgPool) -> Result<Transaction<'static, Postgres>> {
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     loop {
-        let begun = pool.begin_with(begin).await;
+        let begun = begin_to_the_end(pool, begin.into_sql_str()).await;
         if patience::is_over(begun.as_ref().err()).await {
             return Ok(begun?);
         }

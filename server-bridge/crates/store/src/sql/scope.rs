@@ -56,7 +56,7 @@ impl Locked<'_> {
                 Some(node) => begin_at_node(self.scope, node),
                 None => begin(self.scope),
             };
-            let begun = self.pool.begin_with(statement).await;
+            let begun = begin_to_the_end(self.pool, statement).await;
             if let (Some(node), Err(error)) = (self.node, &begun)
                 && is_fenced(error)
             {
@@ -70,6 +70,22 @@ impl Locked<'_> {
                 return begun;
             }
         }
+    }
+}
+
+/// Begins a transaction, to the end even if nobody waits for it any more: sqlx would give the connection back inside a
+/// transaction that it does not know of, with its lock held and the next user's changes in it (sqlx-postgres 0.9.0, `transaction.rs`: the
+/// rollback of a begin that was dropped looks at a depth that is still 0).
+pub(crate) async fn begin_to_the_end(
+    pool: &PgPool,
+    statement: SqlStr,
+) -> Result<Transaction<'static, Postgres>, sqlx::Error> {
+    let pool = pool.clone();
+    match tokio::spawn(async move { pool.begin_with(statement).await }).await {
+        Ok(begun) => begun,
+        Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+        // The process ends.
+        Err(_) => Err(sqlx::Error::PoolClosed),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod copy;
 mod fences;
+mod given_up;
 mod races;
 mod statements;
 mod texts;

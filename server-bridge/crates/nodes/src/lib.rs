@@ -22,4 +22,4 @@ pub mod lease;
 pub mod limits;
 pub mod service;
 
-pub use service::{EndWork, Home, Nodes, Settle};
+pub use service::{CLAIMS, EndWork, Home, Nodes, Settle};

@@ -10,8 +10,7 @@ use axum::response::{IntoResponse, Response};
 use execs::{EXEC_SECONDS, EXECS};
 use metrics::{counter, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use nodes::CLAIMS;
-use store::REFUSED_FENCES;
+use nodes::{CLAIMS, REFUSED_FENCES};
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;

@@ -23,3 +23,4 @@ pub mod limits;
 pub mod service;
 
 pub use service::{CLAIMS, EndWork, Home, Nodes, Settle};
+pub use store::REFUSED_FENCES;

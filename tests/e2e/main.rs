@@ -23,6 +23,7 @@ mod chat;
 mod completions;
 mod confinement;
 mod covered_files;
+mod deploy;
 mod developer;
 mod docker;
 mod docker_engine;

@@ -1,5 +1,7 @@
 //! Several nodes that work at once: people, programs and runners reach any of them.
 
+mod metrics;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,9 +18,9 @@ use tests::{Machine, Person, Reply, ScriptedModel, Server, eventually, process};
 use tungstenite::client::IntoClientRequest;
 
 /// How long any single answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How soon another node works for the users of one that died.
-const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(15);
+pub(crate) const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(15);
 /// The size of a large file, in bytes.
 const LARGE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -29,7 +31,7 @@ struct Cluster {
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
@@ -56,7 +58,7 @@ impl Cluster {
     }
 }
 
-fn wait_ready(node: &Server) {
+pub(crate) fn wait_ready(node: &Server) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     eventually("it is ready", PATIENCE, || {
         let answer = agent.get(format!("{}/readyz", node.url())).call().ok()?;

@@ -34,6 +34,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::{bearer_token, cookies};
 use crate::web::cluster::{Cluster, FromPeer, Place, unavailable};
 use crate::web::error::ApiError;
+use crate::web::metrics::Pipe;
 use crate::web::peer_accept::PROBE;
 use crate::web::socket::offered_token;
 use crate::web::state::AppState;
@@ -339,6 +340,7 @@ fn switch(
         let Some(of_client) = of_client else { return };
         let joined = async {
             let (client, home) = tokio::try_join!(of_client, of_home).map_err(std::io::Error::other)?;
+            let _counted = Pipe::of_client();
             pipe::both_ways(TokioIo::new(client), TokioIo::new(home)).await
         };
         tokio::select! {

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use execs::{EXEC_SECONDS, EXECS};
 use metrics::{counter, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use nodes::{CLAIMS, REFUSED_FENCES};
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -17,6 +18,16 @@ use crate::web::state::AppState;
 
 /// Registered sockets of runners.
 const RUNNERS: &str = "sandbridge_runners_connected";
+/// Registrations of runners that had been connected before.
+const REDIALS: &str = "sandbridge_runner_redials_total";
+/// Users that this node works for.
+const HOMES: &str = "sandbridge_homes";
+/// Connections that this node passes on to the home of their user.
+const PIPES: &str = "sandbridge_pipes";
+/// Connections to the database that are in use.
+const DATABASE_IN_USE: &str = "sandbridge_database_connections_in_use";
+/// The most connections to the database.
+const DATABASE_MOST: &str = "sandbridge_database_connections_max";
 /// Requests by method, route and status.
 const REQUESTS: &str = "sandbridge_http_requests_total";
 
@@ -38,6 +49,16 @@ pub fn handle() -> PrometheusHandle {
                 tracing::warn!("another recorder of metrics is installed; /metrics stays empty");
             }
             metrics::describe_gauge!(RUNNERS, "Registered sockets of runners.");
+            metrics::describe_counter!(REDIALS, "Registrations of runners that had been connected before.");
+            metrics::describe_gauge!(HOMES, "Users that this node works for.");
+            metrics::describe_counter!(CLAIMS, "Users whose home this node became.");
+            metrics::describe_counter!(
+                REFUSED_FENCES,
+                "Changes that the database refused because the user has another home."
+            );
+            metrics::describe_gauge!(PIPES, "Connections passed on to the node that works for their user.");
+            metrics::describe_gauge!(DATABASE_IN_USE, "Connections to the database in use, by purpose.");
+            metrics::describe_gauge!(DATABASE_MOST, "The most connections to the database, by purpose.");
             metrics::describe_counter!(EXECS, "Commands of the exec socket, by outcome.");
             metrics::describe_histogram!(EXEC_SECONDS, "Duration of commands of the exec socket.");
             metrics::describe_counter!(REQUESTS, "HTTP requests, by method, route and status.");
@@ -51,9 +72,12 @@ pub fn handle() -> PrometheusHandle {
 pub struct ConnectedRunner(());
 
 impl ConnectedRunner {
-    /// One more.
-    pub fn count() -> Self {
+    /// One more, which registered for the `epoch`th time.
+    pub fn count(epoch: u64) -> Self {
         gauge!(RUNNERS).increment(1.0);
+        if epoch > 1 {
+            counter!(REDIALS).increment(1);
+        }
         Self(())
     }
 }
@@ -61,6 +85,33 @@ impl ConnectedRunner {
 impl Drop for ConnectedRunner {
     fn drop(&mut self) {
         gauge!(RUNNERS).decrement(1.0);
+    }
+}
+
+/// Counts a connection that is passed on to another node for as long as this lives.
+#[derive(Debug)]
+pub struct Pipe(&'static str);
+
+impl Pipe {
+    /// One more: a runner's link.
+    pub fn of_runner() -> Self {
+        Self::count("runner")
+    }
+
+    /// One more: a socket of a page or a program.
+    pub fn of_client() -> Self {
+        Self::count("client")
+    }
+
+    fn count(of: &'static str) -> Self {
+        gauge!(PIPES, "of" => of).increment(1.0);
+        Self(of)
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        gauge!(PIPES, "of" => self.0).decrement(1.0);
     }
 }
 
@@ -93,6 +144,13 @@ fn method_word(method: &Method) -> &'static str {
 /// The page for Prometheus. For administrators, and programs with an administrator's key: it shows the activity of users.
 pub async fn page(State(state): State<AppState>, caller: Caller) -> Result<impl IntoResponse, ApiError> {
     caller.check_admin()?;
+    if let Some(homes) = state.ready.homes() {
+        gauge!(HOMES).set(homes as f64);
+    }
+    for pool in state.accounts.pools(&caller.user)? {
+        gauge!(DATABASE_IN_USE, "purpose" => pool.purpose).set(f64::from(pool.in_use));
+        gauge!(DATABASE_MOST, "purpose" => pool.purpose).set(f64::from(pool.most));
+    }
     state.metrics.run_upkeep();
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], state.metrics.render()))
 }

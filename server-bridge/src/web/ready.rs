@@ -24,6 +24,11 @@ impl Readiness {
         Self { node, ..Self::default() }
     }
 
+    /// The number of users that this node works for; `None` for a server that works alone.
+    pub fn homes(&self) -> Option<usize> {
+        self.node.as_ref().map(Nodes::homes)
+    }
+
     /// Notes that the database cannot be reached, or can be again.
     pub fn set_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::Release);

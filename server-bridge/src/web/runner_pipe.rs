@@ -26,6 +26,7 @@ use tokio_websockets::ClientBuilder;
 use crate::limits::{HEAD_TIMEOUT, HOME_ANSWER_TIMEOUT, SOCKET_CLOSE_TIMEOUT, SOCKET_WRITE_BUFFER_BYTES};
 use crate::web::accept::Connection;
 use crate::web::cluster::{Cluster, Place};
+use crate::web::metrics::Pipe;
 use crate::web::runner_socket::SocketLink;
 use crate::web::socket::Socket;
 use crate::web::state::AppState;
@@ -143,6 +144,7 @@ async fn pipe(
         return to_runner.close().await;
     }
     connection.prove();
+    let _counted = Pipe::of_runner();
     if dialled.is_shared {
         budget.share(state.router.message_budget())
     } else {

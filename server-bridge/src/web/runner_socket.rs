@@ -122,10 +122,10 @@ async fn serve(state: AppState, connection: Connection, path_user: Option<String
                 None => budget.lift(),
             }
             let _ = admitted.set(Admitted {
+                _counted: ConnectedRunner::count(accepted.epoch),
                 runner: accepted.runner,
                 user_key: accepted.user_key,
                 name: accepted.name,
-                _counted: ConnectedRunner::count(),
             });
             Ok(admission)
         };

@@ -1,6 +1,6 @@
 //! The nodes that share the server's database, for administrators.
 
-use store::{Node, User};
+use store::{Node, PoolUse, User};
 
 use crate::users::check_admin;
 use crate::{Accounts, Result};
@@ -13,6 +13,15 @@ impl Accounts {
     pub async fn nodes(&self, by: &User) -> Result<Vec<Node>> {
         check_admin(by)?;
         Ok(self.store.nodes().await?)
+    }
+
+    /// The use of this server's connections to the database, by purpose.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotAdmin`].
+    pub fn pools(&self, by: &User) -> Result<Vec<PoolUse>> {
+        check_admin(by)?;
+        Ok(self.store.pools())
     }
 
     /// Removes a dead node from the list.

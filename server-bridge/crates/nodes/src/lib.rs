@@ -22,4 +22,5 @@ pub mod lease;
 pub mod limits;
 pub mod service;
 
-pub use service::{EndWork, Home, Nodes, Settle};
+pub use service::{CLAIMS, EndWork, Home, Nodes, Settle};
+pub use store::REFUSED_FENCES;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures_util::future::BoxFuture;
+use metrics::counter;
 use store::{Claim, Error, Membership, NewNode, NodeId, Renewal, Store, UserId};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -14,6 +15,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::lease::{Answer, News, Standing};
 use crate::limits::{JOIN_PATIENCE, JOIN_PAUSE, NODE_LEASE, NODE_RENEWAL, SWEEP_BATCH, SWEEP_INTERVAL};
+
+/// The name of the counter of users whose home this node became.
+pub const CLAIMS: &str = "sandbridge_home_claims_total";
 
 /// Settles what a user's last home left. An error is for the log.
 pub type Settle = Box<dyn Fn(UserId) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
@@ -280,6 +284,7 @@ impl Inner {
 
     /// Settles what the last home left; only then other changes of this node are made for the user.
     async fn settle(&self, user: UserId, fence: i64) {
+        counter!(CLAIMS).increment(1);
         if let Some(settle) = self.settle.get() {
             let settled = Membership::while_claiming(user, fence, store::patiently(settle(user))).await;
             if let Err(error) = settled {

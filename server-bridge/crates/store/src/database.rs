@@ -22,6 +22,17 @@ use crate::error::Result;
 use crate::membership::Membership;
 use crate::sql::{Connection, Locked, Pool, Scope, Transaction, Writer, query, query_scalar};
 
+/// The use of the connections to the database that are for one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolUse {
+    /// Their purpose: `write`, `read` or `search`.
+    pub purpose: &'static str,
+    /// Those that run a statement or hold a change.
+    pub in_use: u32,
+    /// The most that are opened.
+    pub most: u32,
+}
+
 /// The connections to it, for changes, for reads and for searches.
 #[derive(Clone, Debug)]
 pub(crate) struct Database {
@@ -160,6 +171,28 @@ impl Database {
                 query_scalar("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&self.writer).await?;
         }
         Ok(())
+    }
+
+    /// The use of the connections, by purpose.
+    pub(crate) fn pools(&self) -> Vec<PoolUse> {
+        let pools =
+            [("write", Some(&self.writer)), ("read", Some(&self.reader)), ("search", self.searcher.as_ref())];
+        let named = pools.into_iter().filter_map(|(purpose, pool)| Some((purpose, pool?)));
+        named
+            .map(|(purpose, pool)| {
+                let (open, idle, most) = match pool {
+                    Pool::Sqlite(pool) => {
+                        (pool.size(), pool.num_idle(), pool.options().get_max_connections())
+                    }
+                    Pool::Postgres(pool) => {
+                        (pool.size(), pool.num_idle(), pool.options().get_max_connections())
+                    }
+                };
+                // The two are read one after the other.
+                let in_use = open.saturating_sub(u32::try_from(idle).unwrap_or(u32::MAX));
+                PoolUse { purpose, in_use, most }
+            })
+            .collect()
     }
 
     pub(crate) async fn close(&self) {

@@ -153,6 +153,7 @@ pub use checkpoints::{Before, Checkpoint, Kept, Left};
 pub use clock::Clock;
 pub use context::MaskedItem;
 pub use copy::{Copied, copy};
+pub use database::PoolUse;
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
@@ -201,6 +202,7 @@ pub use sealing::{LostKeys, SealedWith, Unlocked};
 pub use sends::{KnownSend, Said};
 pub use sessions::{NewSession, Session};
 pub use settings::{ACTIVE_RUNNER, APPROVAL, LANGUAGE};
+pub use sql::REFUSED_FENCES;
 pub use streamed::Streamed;
 pub use sub_agents::NewSubAgent;
 pub use subscriptions::{CHOSEN_MODEL, KeyChange, Subscription};
@@ -298,6 +300,11 @@ impl Store {
     /// The time by the store's clock, in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
         self.clock.now_ms()
+    }
+
+    /// The use of the connections to the database, by purpose.
+    pub fn pools(&self) -> Vec<PoolUse> {
+        self.database.pools()
     }
 
     /// Waits for statements in progress and closes the file. Later calls on any clone fail.

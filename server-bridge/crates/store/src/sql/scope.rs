@@ -1,5 +1,6 @@
 //! The owner of the rows that a change touches. On PostgreSQL changes of one scope take turns.
 
+use metrics::counter;
 use sqlx::{AssertSqlSafe, PgPool, Postgres, SqlSafeStr, SqlStr, Transaction};
 
 use crate::error::is_fenced;
@@ -7,6 +8,9 @@ use crate::membership::Membership;
 use crate::patience;
 use crate::tokens::TokenHash;
 use crate::{ChatId, ItemId, MessageId, RunnerId, TurnId, UserId};
+
+/// The name of the counter of changes that failed because this node is not the user's home, or counts as gone.
+pub const REFUSED_FENCES: &str = "sandbridge_refused_fences_total";
 
 /// The space of the locks of groups, so that a group's lock is no user's.
 const GROUP_LOCKS: i32 = 1;
@@ -64,6 +68,7 @@ impl Locked<'_> {
                     has_claimed = true;
                     continue;
                 }
+                counter!(REFUSED_FENCES).increment(1);
                 return begun;
             }
             if patience::is_over(begun.as_ref().err()).await {

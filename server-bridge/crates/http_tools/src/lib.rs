@@ -21,6 +21,7 @@
 //! | [`extract`], `cost`, `patterns` | the part of an answer that a model reads; what an expression for it may cost; its patterns |
 //! | [`mask`] | hiding secrets that a service sends back |
 //! | [`openapi`] | tools from an OpenAPI document |
+//! | [`feishu`] | tools of Feishu, as documents |
 //! | `yaml` | YAML as JSON, within bounds |
 //! | [`error`] | [`Problem`]: the reason why a document, a call or an answer cannot be used |
 //! | [`limits`] | every limit |
@@ -33,6 +34,7 @@ mod cost;
 pub mod document;
 pub mod error;
 pub mod extract;
+pub mod feishu;
 pub mod limits;
 pub mod mask;
 pub mod openapi;

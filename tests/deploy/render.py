@@ -1,4 +1,4 @@
-"""Renders deploy/ for e2e/deploy.rs: render.py DIRECTORY chart VALUES-AS-JSON | compose. Prints JSON.
+"""Renders server-bridge/deploy/ for e2e/deploy.rs: render.py DIRECTORY chart VALUES-AS-JSON | compose. Prints JSON.
 
 The chart is rendered by Helm itself (helm-python-sdk carries its library), and each object is checked strictly against the schema that Kubernetes
 publishes for its kind (kubernetes-validate carries these). The Compose file is read with merges, and a key that stands twice is refused.

@@ -1,10 +1,11 @@
-//! The files in `deploy/`: Compose, its balancer, the Helm chart. What they configure is run here with the real programs, but for the engine and the
+//! The files in `server-bridge/deploy/`: Compose, its balancer, the Helm chart. What they configure is run here with the real programs, but for the engine and the
 //! cluster that would start them.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ const STOP: u64 = 10;
 const SECRETS: [&str; 1] = ["SANDBRIDGE_ENCRYPTION_KEY"];
 
 fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../server-bridge/deploy")
 }
 
 fn render(arguments: &[&str]) -> Output {
@@ -72,11 +73,13 @@ fn check_known(variable: &str) {
     if SECRETS.contains(&variable) {
         return;
     }
-    let mut help = Command::new(binaries::sandbridge());
-    help.args(["serve", "--help"]);
-    let help = tests::server::run(help, b"").stdout;
+    static HELP: LazyLock<String> = LazyLock::new(|| {
+        let mut help = Command::new(binaries::sandbridge());
+        help.args(["serve", "--help"]);
+        tests::server::run(help, b"").stdout
+    });
     let flag = flag(variable);
-    assert!(help.split_whitespace().any(|word| word == flag), "serve has no {flag}");
+    assert!(HELP.split_whitespace().any(|word| word == flag), "serve has no {flag}");
 }
 
 /// Starts a node with these settings as flags, with addresses of this machine in place of those of containers.
@@ -336,7 +339,7 @@ fn the_chart_refuses_values_that_cannot_work() {
 #[test]
 fn the_image_holds_programs_that_the_build_makes() {
     let image = fs::read_to_string(directory().join("Dockerfile")).unwrap();
-    let build = fs::read_to_string(directory().join("../scripts/build")).unwrap();
+    let build = fs::read_to_string(directory().join("../../scripts/build")).unwrap();
     let copied = image.lines().find_map(|line| line.strip_prefix("COPY ")).unwrap();
     let files: Vec<_> = copied.split_whitespace().filter(|file| !file.starts_with('/')).collect();
     assert_eq!(files.len(), 4);

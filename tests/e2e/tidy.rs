@@ -247,7 +247,6 @@ fn top_level_is_as_drawn() {
         "CHANGELOG.md",
         "README.md",
         "SECURITY.md",
-        "deploy",
         "docs",
         "pathguard",
         "proto",

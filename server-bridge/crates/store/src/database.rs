@@ -242,4 +242,36 @@ mod tests {
         a_slow_search_fails_and_the_next_one_does_not(&crate::testing::empty_on_postgres().await.database)
             .await;
     }
+
+    async fn a_change_in_progress_is_a_connection_in_use(database: &Database) {
+        let writing = || database.pools().into_iter().find(|pool| pool.purpose == "write").unwrap();
+        let most = writing().most;
+        let settles = async |in_use| {
+            let settled = async {
+                // A connection is given back by a task of its own.
+                while writing() != (PoolUse { purpose: "write", in_use, most }) {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(30), settled).await.expect("the number is right");
+        };
+        settles(0).await;
+        let change = database.write(Scope::System).await.unwrap();
+        settles(1).await;
+        drop(change);
+        settles(0).await;
+    }
+
+    #[tokio::test]
+    async fn the_use_of_connections_is_that_of_changes_in_progress() {
+        let home = tempfile::tempdir().unwrap();
+        a_change_in_progress_is_a_connection_in_use(&Database::open(&home.path().join("db")).await.unwrap())
+            .await;
+    }
+
+    #[tokio::test]
+    async fn on_postgres_the_use_of_connections_is_that_of_changes_in_progress() {
+        a_change_in_progress_is_a_connection_in_use(&crate::testing::empty_on_postgres().await.database)
+            .await;
+    }
 }

@@ -273,8 +273,10 @@ fn a_node_that_drains_finishes_its_answers_and_takes_no_new_users() {
         (status == 503).then_some(reason)
     });
     assert!(reason.contains("about to stop"), "{reason}");
-    let alice = client.call("GET", "/nodes").json();
-    assert_eq!(alice[0]["state"], "draining", "{alice}");
+    // It takes no new requests first, and writes down that it drains afterwards.
+    eventually("the others know", PATIENCE, || {
+        (client.call("GET", "/nodes").json()[0]["state"] == "draining").then_some(())
+    });
     may_end.store(true, Ordering::Release);
     eventually("it stops by itself", PATIENCE, || (!process::is_alive(server.pid())).then_some(()));
     let next = cluster.start("http://node-b:1", &[]);

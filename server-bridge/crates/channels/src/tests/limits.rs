@@ -107,6 +107,7 @@ async fn what_waits_to_be_sent_to_a_group_that_is_switched_off_is_not_sent() {
     world.link(&world.ada, "ann").await;
     world.messenger.says("boss", "group", "/group on");
     world.reads("group", "This group is on").await;
+    world.rests().await;
     world.messenger.goes_away(true);
     world.messenger.says("ann", "group", "secret");
     let account = world.store.channel(world.root.id, "desk").await.unwrap();
@@ -116,6 +117,11 @@ async fn what_waits_to_be_sent_to_a_group_that_is_switched_off_is_not_sent() {
     })
     .await;
     world.store.set_channel_group(&account, "group", false).await.unwrap();
+    // The messenger is away until the answer was given up: a try that began before the switch may still send.
+    until("the answer is given up", async || {
+        world.store.outbox_lanes(1).await.unwrap().is_empty().then_some(())
+    })
+    .await;
     world.messenger.goes_away(false);
     world.rests().await;
     assert!(!world.messenger.texts("group").iter().any(|text| text.contains("secret")));

@@ -1,11 +1,13 @@
-//! A transport that bounds a server's concurrent requests: crate `rmcp` answers each one in a separate task.
+//! A transport that keeps two things from crate `rmcp`: more concurrent requests of a server than a limit (it answers each one in
+//! a separate task), and an answer to `server/discover` that comes after `initialize` was sent (it would end the connection; a
+//! program that starts slowly answers both at once).
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rmcp::RoleClient;
-use rmcp::model::JsonRpcMessage;
+use rmcp::model::{ClientRequest, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::time::timeout;
@@ -17,12 +19,54 @@ pub(super) struct Bounded<T> {
     inner: T,
     /// The server's requests without an answer.
     open: Arc<AtomicUsize>,
+    /// The last `server/discover`.
+    discovery: Option<RequestId>,
+    /// True if `initialize` was sent.
+    is_initialized: bool,
+    /// True if the server answered `server/discover` after `initialize` was sent, and not with an error.
+    discovered_late: Arc<AtomicBool>,
     is_over: bool,
 }
 
 impl<T> Bounded<T> {
     pub(super) fn new(inner: T) -> Self {
-        Self { inner, open: Arc::default(), is_over: false }
+        Self {
+            inner,
+            open: Arc::default(),
+            discovery: None,
+            is_initialized: false,
+            discovered_late: Arc::default(),
+            is_over: false,
+        }
+    }
+
+    /// Becomes true if the server answers `server/discover` after `initialize` was sent, and not with an error.
+    pub(super) fn discovered_late(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.discovered_late)
+    }
+
+    fn note_sent(&mut self, message: &TxJsonRpcMessage<RoleClient>) {
+        let JsonRpcMessage::Request(request) = message else { return };
+        match request.request {
+            ClientRequest::DiscoverRequest(_) => self.discovery = Some(request.id.clone()),
+            ClientRequest::InitializeRequest(_) => self.is_initialized = true,
+            _ => {}
+        }
+    }
+
+    /// True for an answer to `server/discover` that nobody waits for any more.
+    fn is_late(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
+        if !self.is_initialized || self.discovery.is_none() {
+            return false;
+        }
+        match message {
+            JsonRpcMessage::Response(answer) if self.discovery.as_ref() == Some(&answer.id) => {
+                self.discovered_late.store(true, Ordering::Relaxed);
+                true
+            }
+            JsonRpcMessage::Error(error) => self.discovery == error.id,
+            _ => false,
+        }
     }
 }
 
@@ -50,6 +94,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Bounded<T> {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let answers = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         let open = Arc::clone(&self.open);
+        self.note_sent(&message);
         let sent = self.inner.send(message);
         async move {
             // Over HTTP, sending a call takes until its answer begins, so only answers have a timeout.
@@ -68,7 +113,12 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Bounded<T> {
         if self.is_over {
             return None;
         }
-        let message = self.inner.receive().await?;
+        let message = loop {
+            let message = self.inner.receive().await?;
+            if !self.is_late(&message) {
+                break message;
+            }
+        };
         if let JsonRpcMessage::Request(_) = &message
             && self.open.fetch_add(1, Ordering::Relaxed) >= MCP_REQUESTS_OPEN
         {

@@ -94,7 +94,7 @@ impl Inner {
             let first = self.attempt(owner, server, sandbox, era).await;
             let next = match (&first, era) {
                 (Ok(_), _) => None,
-                (Err(refused), Era::Unknown) => refused.may_be_older.then_some(Era::Initialize),
+                (Err(refused), Era::Unknown) => refused.may_speak,
                 // It may have been updated.
                 (Err(refused), _) => refused.challenge.is_none().then_some(Era::Unknown),
             };

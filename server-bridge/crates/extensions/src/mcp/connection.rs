@@ -126,6 +126,7 @@ where
     A: 'static,
 {
     let transport = Bounded::new(transport.into_transport());
+    let discovered_late = transport.discovered_late();
     let (calls, is_stale) = (Calls::default(), Arc::new(AtomicBool::new(true)));
     let watched = Watched::default();
     let client = Client {
@@ -145,7 +146,13 @@ where
         Era::Discover => ClientLifecycleMode::Discover { preferred_versions },
     };
     let begun = client.serve_with_lifecycle(transport, lifecycle).await;
-    let service = begun.map_err(|error| Refused::of(&error))?;
+    let service = begun.map_err(|error| {
+        let mut refused = Refused::of(&error);
+        if discovered_late.load(Ordering::Relaxed) {
+            refused.may_speak = Some(Era::Discover);
+        }
+        refused
+    })?;
     // The list is compared with what was accepted: a cached list would not show a change.
     service.set_response_cache_config(ClientCacheConfig::disabled()).await;
     if service
@@ -179,8 +186,8 @@ pub(super) struct Refused {
     pub(super) why: String,
     /// What the server requires of a login, in its own words, if it requires one.
     pub(super) challenge: Option<String>,
-    /// True if the server may only speak the older era's protocol.
-    pub(super) may_be_older: bool,
+    /// The era of the protocol that may be the only one that the server speaks, if its behaviour hints at one.
+    pub(super) may_speak: Option<Era>,
     /// True if nothing is wrong with the server, and another attempt may soon succeed.
     pub(super) is_passing: bool,
 }
@@ -194,7 +201,7 @@ impl Refused {
     fn of(error: &ClientInitializeError) -> Self {
         // Some servers of the older era end, or answer with something else, when they are asked for something that they do
         // not know.
-        let may_be_older = matches!(
+        let is_older = matches!(
             error,
             ClientInitializeError::ConnectionClosed(_)
                 | ClientInitializeError::ExpectedInitResult(_)
@@ -212,7 +219,7 @@ impl Refused {
                 other => guard::cause(other),
             }
         };
-        Self { why, challenge, may_be_older, is_passing: false }
+        Self { why, challenge, may_speak: is_older.then_some(Era::Initialize), is_passing: false }
     }
 }
 

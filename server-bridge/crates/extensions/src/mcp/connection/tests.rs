@@ -45,6 +45,55 @@ impl Server {
     }
 }
 
+/// What a server answers to `server/discover`.
+fn discovered() -> Value {
+    json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
+        "serverInfo": {"name": "s", "version": "1"}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
+}
+
+/// What a server of the older era answers to `initialize`.
+fn initialized() -> Value {
+    json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
+}
+
+/// Connects to a server of an unknown era that reads nothing before `initialize` was sent.
+async fn connect_late(speak: impl AsyncFnOnce(&mut Server, Value, Value)) -> Result<Connection, Refused> {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (theirs_in, out) = split(theirs);
+    let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
+    let spoken = async {
+        let discover = server.hear("server/discover").await;
+        let initialize = server.hear("initialize").await;
+        speak(&mut server, discover, initialize).await;
+        server
+    };
+    let made = connect(split(ours), Era::Unknown, None, ProgramStatus::default());
+    let (made, _server) = tokio::join!(made, spoken);
+    made
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_starts_slowly_may_answer_the_discovery_late() {
+    let newer = connect_late(async |server, discover, initialize| {
+        server.answer(&discover, discovered()).await;
+        server.answer(&initialize, initialized()).await;
+    });
+    assert_eq!(newer.await.unwrap().era(), Era::Initialize);
+    let older = connect_late(async |server, discover, initialize| {
+        let unknown = json!({"code": -32601, "message": "Method not found"});
+        assert!(server.say(json!({"jsonrpc": "2.0", "id": discover["id"], "error": unknown})).await);
+        server.answer(&initialize, initialized()).await;
+    });
+    assert_eq!(older.await.unwrap().era(), Era::Initialize);
+    // One that knows the newer era alone is started once more in it.
+    let newest = connect_late(async |server, discover, initialize| {
+        server.answer(&discover, discovered()).await;
+        let unknown = json!({"code": -32601, "message": "Method not found"});
+        assert!(server.say(json!({"jsonrpc": "2.0", "id": initialize["id"], "error": unknown})).await);
+    });
+    assert_eq!(newest.await.err().unwrap().may_speak, Some(Era::Discover));
+}
+
 /// A connection to a server of the older era.
 async fn connected() -> (Arc<Connection>, Server) {
     connected_in(Era::Initialize).await
@@ -55,19 +104,17 @@ async fn connected_in(era: Era) -> (Arc<Connection>, Server) {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (theirs_in, out) = split(theirs);
     let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
-    let capabilities = json!({"tools": {}, "resources": {"subscribe": true}});
-    let name = json!({"name": "s", "version": "1"});
+    let with_resources = |mut info: Value| {
+        info["capabilities"]["resources"] = json!({"subscribe": true});
+        info
+    };
     let began = async {
         if era == Era::Discover {
             let begun = server.hear("server/discover").await;
-            let versions = ["2026-07-28"];
-            let info = json!({"supportedVersions": versions, "capabilities": capabilities, "serverInfo": name,
-                "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
-            return server.answer(&begun, info).await;
+            return server.answer(&begun, with_resources(discovered())).await;
         }
         let begun = server.hear("initialize").await;
-        let info = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": name});
-        server.answer(&begun, info).await;
+        server.answer(&begun, with_resources(initialized())).await;
         server.hear("notifications/initialized").await;
     };
     let root = Some("file:///work".to_owned());

@@ -74,7 +74,7 @@ const TABLE: &[Row] = &[
         "the first account already exists; log in, or ask an administrator for an account",
         "首个账户已创建；请登录，或向管理员申请账户",
     ),
-    ("the request's body did not arrive in time", "请求内容未在规定时间内送达"),
+    ("the request's body did not arrive in time", "请求正文未在规定时间内送达"),
     (
         "the request comes from a page of another site; open Sandbridge itself and try again",
         "请求来自其他网站的页面；请打开 Sandbridge 后重试",
@@ -355,7 +355,7 @@ const TABLE: &[Row] = &[
     ("The conversation was not compressed: nothing has been said yet.", "对话未压缩：还没有任何内容。"),
     (
         "🗜️ The conversation was compressed: about {} → {} of {} tokens. You still see all of it; the model goes on from a summary.",
-        "🗜️ 对话已压缩：约 {0} → {1} 个 token（窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",
+        "🗜️ 对话已压缩：约 {0} → {1} 个 token（上下文窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",
     ),
     (
         "⚠️ The conversation was not compressed: {}. Nothing was changed; it is not retried automatically for {} answers.",

@@ -37,7 +37,7 @@ pub(super) const TABLE: &[Row] = &[
     ("@{} could not answer: {}", "@{0} 未能回答：{1*}"),
     (
         "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
-        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止。如需继续，请询问其中一个智能体。",
+        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止。如需继续，请告知其中一个智能体。",
     ),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从此服务器移除"),
@@ -45,7 +45,7 @@ pub(super) const TABLE: &[Row] = &[
         "the person who asked may not ask agents in this group any more",
         "提问的用户已无权在此群组中询问智能体",
     ),
-    ("the budget of the chain's run is used up", "本次链运行的预算已用完"),
+    ("the budget of the chain's run is used up", "链的本次运行已用完预算"),
     (
         "a message that asks an agent has at most {} bytes; shorten it, or put the text into a file of its workspace",
         "向智能体提问的消息最多 {0} 字节；请缩短消息，或将文本放入其工作区的文件中",
@@ -87,7 +87,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner {} was revoked", "运行器 {0} 已吊销"),
     (
         "the runner {} was revoked; the agent's owner must choose another machine for @{}",
-        "运行器 {0} 已吊销；请其所有者为 @{1} 选择另一台机器",
+        "运行器 {0} 已吊销；请 @{1} 的所有者为它选择另一台机器",
     ),
     ("its outputs are on {}, which is offline", "其输出在 {0} 上，该机器当前离线"),
     ("its outputs cannot be passed on: {}", "其输出无法传递：{0*}"),
@@ -168,13 +168,13 @@ pub(super) const TABLE: &[Row] = &[
     ("the agent", "智能体"),
     (
         "{} already has {} unanswered requests; wait until it has answered some",
-        "{0}已有 {1} 项请求尚未答复；请等待其答复一些后再试",
+        "{0}已有 {1} 项请求尚未答复；请待其答复其中一些后再试",
     ),
     ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
     ("{} has {} agents, which is the most; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
     (
         "{} has {} runs of chains in progress, which is the most; stop one first",
-        "{0}中正在运行的链已达上限（{1} 个）；请先停止一个",
+        "{0}中正在运行的链已达上限（{1} 条）；请先停止一条",
     ),
     (
         "{} would have no owner; make somebody else an owner first, or delete the group",
@@ -204,7 +204,7 @@ pub(super) const TABLE: &[Row] = &[
     ("step {}: {}", "第 {0} 步：{1*}"),
     ("line {}: {}", "第 {0} 行：{1*}"),
     ("say what the chain is to work on, in at most {} bytes", "请写明要让链完成的工作，最多 {0} 字节"),
-    ("this gate accepts only these replies: {}", "此处的人工确认只接受：{0}"),
+    ("this gate accepts only these replies: {}", "此处的人工确认只接受以下回复：{0}"),
     ("The person who began it was removed.", "发起它的用户已被移除。"),
     ("The agent that began it was stopped.", "发起它的智能体已停止。"),
     (

@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no HTTP tool with this hash waits for approval; it may have changed since you looked at it: see `sandbridge http-tool list`",
-        "没有与此哈希对应的待批准 HTTP 工具，它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
+        "没有与此哈希对应的待批准 HTTP 工具；它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
     ),
     (
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
@@ -46,7 +46,7 @@ pub(super) const TABLE: &[Row] = &[
         "the document of the HTTP tool {} has no placeholder for it",
         "HTTP 工具 {0} 的文档中没有此密钥的占位符",
     ),
-    ("it must have {} to {} bytes", "长度必须为 {0} 到 {1} 字节"),
+    ("it must have {} to {} bytes", "长度必须为 {0} 至 {1} 字节"),
     ("it contains a line break or another control character", "它含有换行符或其他控制字符"),
     ("its document has the name {}, and not {}", "其文档的名称是 {0}，而不是 {1}"),
     ("it has no tool {}; it has {}", "其中没有工具 {0}；只有 {1}"),
@@ -65,13 +65,13 @@ pub(super) const TABLE: &[Row] = &[
     ("`{}` must be an object", "`{0}` 必须是对象"),
     (
         "`name` must have 1 to {} letters, digits, `_` or `-`",
-        "`name` 必须有 1 到 {0} 个字符：英文字母、数字、`_` 或 `-`",
+        "`name` 必须有 1 至 {0} 个字符：英文字母、数字、`_` 或 `-`",
     ),
     ("`method` must be one of {}", "`method` 必须是以下之一：{0}"),
-    ("`timeout` must be a number of milliseconds from {} to {}", "`timeout` 必须是 {0} 到 {1} 之间的毫秒数"),
+    ("`timeout` must be a number of milliseconds from {} to {}", "`timeout` 必须是 {0} 至 {1} 之间的毫秒数"),
     (
         "`description` must have 1 to {} bytes: models choose a tool by it",
-        "`description` 必须有 1 到 {0} 字节：模型据此选择工具",
+        "`description` 必须有 1 至 {0} 字节：模型据此选择工具",
     ),
     (
         "a placeholder cannot be used in the host, the port or the user name: write the host out, so that no argument can change it",

@@ -364,8 +364,13 @@ mod tests {
     fn every_row_is_of_a_text_that_the_server_says() {
         let sources = sources();
         for (english, _) in zh::TABLES.into_iter().flatten() {
+            // The store says "the {what}" of a value that it names by a noun alone.
+            let is_noun = |piece: &str| {
+                piece.strip_prefix("the ").is_some_and(|noun| sources.contains(&format!("\"{noun}\"")))
+            };
             for piece in english.split("{}").map(str::trim).filter(|piece| piece.len() > 2) {
-                assert!(sources.contains(piece), "nothing says {piece:?} any more, of the row {english:?}");
+                let is_said = sources.contains(piece) || is_noun(piece);
+                assert!(is_said, "nothing says {piece:?} any more, of the row {english:?}");
             }
         }
     }

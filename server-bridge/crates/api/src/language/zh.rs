@@ -10,13 +10,16 @@ mod knowledge;
 mod mcp;
 mod messages;
 mod messengers;
+mod requests;
+mod rules;
+mod services;
 mod settings;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 12] = [
+pub(super) const TABLES: [&[Row]; 15] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -29,6 +32,9 @@ pub(super) const TABLES: [&[Row]; 12] = [
     messengers::TABLE,
     knowledge::TABLE,
     messages::TABLE,
+    rules::TABLE,
+    requests::TABLE,
+    services::TABLE,
 ];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.

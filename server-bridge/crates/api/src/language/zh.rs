@@ -416,7 +416,7 @@ const TABLE: &[Row] = &[
     ),
     (
         "Nothing was taken back: {}. Files can be restored only while their machine is connected; try again when it is back, or take back the conversation alone with /rewind.",
-        "未撤回任何内容：{0*}。只有机器已连接时才能恢复文件；请待其恢复连接后重试，或用 /rewind 仅撤回对话。",
+        "未撤回任何内容：{0*}。只有机器处于连接状态时才能恢复文件；请待其恢复连接后重试，或用 /rewind 仅撤回对话。",
     ),
     ("The content to restore is no longer kept; try again.", "要恢复的内容已不再保留；请重试。"),
     ("Restored: {} and {} more", "已恢复：{0}，以及另外 {1} 个文件"),

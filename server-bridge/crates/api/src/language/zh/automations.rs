@@ -89,7 +89,7 @@ pub(super) const TABLE: &[Row] = &[
         "a trigger can only run with a delivery; name an earlier run whose delivery is kept",
         "触发器只能用收到过的请求运行；请指定一次保留了请求的运行",
     ),
-    ("the automation has been removed in the meantime", "自动任务已在此期间被移除"),
+    ("the automation has been removed in the meantime", "自动任务在此期间已被移除"),
     (
         "this version of the server cannot read the automation; update the server, or define the automation again",
         "此版本的服务器无法读取该自动任务；请更新服务器，或重新设置该自动任务",

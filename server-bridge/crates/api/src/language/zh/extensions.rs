@@ -352,7 +352,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its model did not answer with a JSON object", "其模型的回答不是 JSON 对象"),
     ("its output begins like JSON but is not JSON", "输出的开头像 JSON，但不是 JSON"),
     ("its output has text around its JSON", "输出的 JSON 前后有其他文本"),
-    ("the other hooks of this event left no time for it", "同一事件的其他钩子用完了时间"),
+    ("the other hooks of this event left no time for it", "同一事件的其他钩子已用完规定的时间"),
     ("it was not run", "未运行"),
     ("it gave no result", "没有给出结果"),
     ("its end is unknown", "不确定它是如何结束的"),

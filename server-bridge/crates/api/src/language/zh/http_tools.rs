@@ -165,7 +165,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not a valid name of a header", "{0} 不是有效的请求头名称"),
     (
         "Accept-Encoding cannot be set: answers are read uncompressed",
-        "不能设置 Accept-Encoding：响应以未压缩的形式读取",
+        "不能设置 Accept-Encoding：只读取未压缩的响应",
     ),
     ("{} occurs twice", "{0} 出现了两次"),
     ("the key {} occurs twice", "键 {0} 出现了两次"),

@@ -36,8 +36,8 @@ pub(super) const TABLE: &[Row] = &[
         "removes a git worktree and its branch, if nothing would be lost",
         "删除一个 git 工作树及其分支（前提是不会丢失任何内容）",
     ),
-    ("making and removing worktrees on {}, in this chat", "在此会话中，在 {0} 上创建和删除工作树"),
-    ("worktrees for sub-agents on {}, in this chat", "在此会话中，在 {0} 上为子智能体创建工作树"),
+    ("making and removing worktrees on {}, in this chat", "此会话中，在 {0} 上创建和删除工作树"),
+    ("worktrees for sub-agents on {}, in this chat", "此会话中，在 {0} 上为子智能体创建工作树"),
     ("the title is empty; give one", "标题为空；请输入标题"),
     (
         "{} messages are already waiting for an answer in this chat; send this one again when one is answered",

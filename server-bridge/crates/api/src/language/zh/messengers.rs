@@ -131,8 +131,8 @@ pub(super) const TABLE: &[Row] = &[
         "Leave it as it is, unless requests to the API go through a proxy of yours.",
         "保持不变即可，除非你通过自己的代理访问 API。",
     ),
-    ("the delivery must be websocket or webhook", "接收方式必须为 websocket 或 webhook"),
-    ("Markdown and buttons must be no or yes", "Markdown 与按钮必须为 no 或 yes"),
+    ("the delivery must be websocket or webhook", "“接收方式”必须为 websocket 或 webhook"),
+    ("Markdown and buttons must be no or yes", "“Markdown 与按钮”必须为 no 或 yes"),
     // OneBot.
     (
         "Enable a WebSocket server in NapCat's network settings, with messages as arrays, and enter its address: ws://host:3001. Leave it empty if NapCat connects to this server.",
@@ -183,13 +183,13 @@ pub(super) const TABLE: &[Row] = &[
     // All of them.
     ("{} is missing", "缺少：{0*}"),
     ("status {}", "状态码 {0}"),
-    ("no answer came", "没有收到应答"),
+    ("no answer came", "没有收到响应"),
     ("the request took too long", "请求耗时过长"),
     ("the transfer took too long", "传输耗时过长"),
     ("the connection could not be made in time", "未能及时建立连接"),
     ("the message could not be sent in time", "未能及时发送消息"),
     ("the connection ended", "连接已断开"),
-    ("the connection ended before the answer", "连接在收到应答前断开"),
+    ("the connection ended before the answer", "连接在收到响应前断开"),
     ("the account is not connected", "此账号未连接"),
     ("nothing was received for {} s", "{0} 秒内没有收到任何数据"),
     ("the connection was closed with code {}: {}", "连接被关闭（代码 {0}）：{1*}"),

@@ -7,7 +7,7 @@ pub(super) const TABLE: &[Row] = &[
     // Every request to an address that somebody else names.
     (
         "it redirects to {}, which is another host, port or scheme; fetch that if it is what you want",
-        "它重定向到 {0}，主机、端口或协议与原地址不同；如果确实需要，请直接访问该地址",
+        "它重定向到 {0}，其主机、端口或协议与原地址不同；如果确实需要，请直接访问该地址",
     ),
     ("it redirects more than {} times", "重定向超过 {0} 次"),
     ("it redirects to an unencrypted address", "它重定向到未加密的地址"),
@@ -55,7 +55,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no MCP server {} that can be used here", "此处没有可以使用的 MCP 服务器 {0}"),
     ("the program takes no more input", "程序不再接受输入"),
     ("the program ended", "程序已结束"),
-    ("its end was not reported", "没有收到它结束的消息"),
+    ("its end was not reported", "没有收到其结束状态"),
     ("its server was not needed any more", "已不再需要它的服务器"),
     ("it listed more than {} different tools", "它返回的不同工具超过 {0} 个"),
     ("its task failed", "它的任务失败"),
@@ -72,7 +72,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its login provider answered without a token", "登录提供商的响应中没有令牌"),
     ("its login provider's address is not encrypted", "登录提供商的地址未加密"),
     ("its login provider has no name", "登录提供商没有名称"),
-    ("the proof of its client's identity failed: {}", "客户端身份证明失败：{0*}"),
+    ("the proof of its client's identity failed: {}", "客户端的身份验证失败：{0*}"),
     // HTTP tools.
     ("the service did not answer within {} ms", "服务未在 {0} 毫秒内响应"),
     (
@@ -85,13 +85,13 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the service redirects to {}, which is another host, port or scheme; a tool's requests and secrets stay with its own ({})",
-        "服务重定向到 {0}，主机、端口或协议与原地址不同；工具的请求和密钥只发送到它自己的地址（{1}）",
+        "服务重定向到 {0}，其主机、端口或协议与原地址不同；工具的请求和密钥只发送到它自己的地址（{1}）",
     ),
     ("it has no list of `tools`", "缺少 `tools` 列表"),
     ("it is neither a list of tools nor an object with `tools`", "既不是工具列表，也不是含有 `tools` 的对象"),
     ("it defines {} tools; {} at most", "定义了 {0} 个工具；最多 {1} 个"),
-    ("the address would have {} bytes; {} at most", "地址将有 {0} 字节；最多 {1} 字节"),
-    ("the body would have {} bytes; {} at most", "正文将有 {0} 字节；最多 {1} 字节"),
+    ("the address would have {} bytes; {} at most", "地址将达到 {0} 字节；最多 {1} 字节"),
+    ("the body would have {} bytes; {} at most", "正文将达到 {0} 字节；最多 {1} 字节"),
     ("the arguments would change the form of the address", "参数会改变地址的结构"),
     ("the argument {} is a part of the path and must be given", "参数 {0} 是路径的一部分，必须提供"),
     ("a control character cannot be used in a path", "路径中不能使用控制字符"),

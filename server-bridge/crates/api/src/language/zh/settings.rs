@@ -263,7 +263,7 @@ pub(super) const TABLE: &[Row] = &[
         "{0*}有 {1} 个字符，最多允许 {2} 个；请缩短",
     ),
     ("the memory {} is a proposal, which the user accepts or rejects", "记忆 {0} 是提议，由用户接受或拒绝"),
-    ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请改为修改其文本"),
+    ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请直接修改其文本"),
     (
         "the memory {} was already replaced by memory {}; replace memory {} if it is no longer true",
         "记忆 {0} 已被记忆 {1} 取代；如果记忆 {1} 的内容已不正确，请替换记忆 {2}",

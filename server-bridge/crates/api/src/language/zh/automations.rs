@@ -154,7 +154,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "{} is one too many: {} are already waiting; try again later",
-        "等待中的{0}已达上限（{1} 次）；请稍后再试",
+        "等待中的{0}已达上限（{1} 次）；请稍后重试",
     ),
     ("the automation could not be checked", "无法检查该自动任务"),
     ("it is too long", "过长"),

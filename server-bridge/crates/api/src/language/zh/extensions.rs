@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Row] = &[
         "The user is asked about `{}`, a part of which is known only when it runs: it may match {}",
         "`{0}` 的一部分在运行时才能确定，因此须先询问用户：它可能匹配{1}",
     ),
-    ("The user is asked because the line is not understood: {}", "无法解析这行命令，因此询问用户：{0*}"),
+    ("The user is asked because the line is not understood: {}", "无法解析这行命令，因此须先询问用户：{0*}"),
     ("It is allowed by {}", "根据{0}，允许此调用"),
     ("No rule decides: no allow rule covers `{}`", "没有规则作出决定：没有“允许”规则涵盖 `{0}`"),
     ("No rule matches", "没有匹配的规则"),

@@ -4,7 +4,7 @@ use super::Row;
 
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
-    ("the message is empty; write something", "消息为空，请输入内容"),
+    ("the message is empty; write something", "消息为空；请输入内容"),
     ("nobody was asked: the group has no agents", "没有询问任何智能体：群组中没有智能体"),
     (
         "nobody was asked: you may ask none of the group's agents",
@@ -18,7 +18,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no chain {} in this group", "此群组中没有链 {0}"),
     ("there is no user {} on this server", "此服务器上没有用户 {0}"),
     ("{} is not in this group", "{0} 不在此群组中"),
-    ("{} is not in this group; add them first", "{0} 不在此群组中，请先添加"),
+    ("{} is not in this group; add them first", "{0} 不在此群组中；请先添加"),
     (
         "you are a {} of this group, and this needs {} or more; ask an owner of the group",
         "你在此群组中的权限是“{0*}”，此操作需要“{1*}”或更高权限；请联系群组所有者",
@@ -33,7 +33,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the agent is yours: you may ask it without a grant", "这是你自己的智能体：无需授权即可询问"),
     ("{} has no grant for @{}", "{0} 没有 @{1} 的授权"),
-    ("@{} asks everyone; choose another handle", "@{0} 表示询问所有智能体，请换一个名称"),
+    ("@{} asks everyone; choose another handle", "@{0} 表示询问所有智能体；请换一个名称"),
     ("@{} could not answer: {}", "@{0} 未能回答：{1*}"),
     (
         "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
@@ -132,7 +132,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} answered it before", "{0} 已先行回答"),
     (
         "the edited text is empty; write what goes to the next step",
-        "修改后的文本为空，请填写交给下一步的内容",
+        "修改后的文本为空；请填写交给下一步的内容",
     ),
     (
         "give one of the chain's steps, the chain as text, or a file with this text",
@@ -168,7 +168,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the agent", "智能体"),
     (
         "{} already has {} unanswered requests; wait until it has answered some",
-        "{0}已有 {1} 项请求尚未答复；请待其答复其中一些后再试",
+        "{0}已有 {1} 项请求尚未答复；请待其答复其中一些后重试",
     ),
     ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
     ("{} has {} agents, which is the most; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),

@@ -116,7 +116,7 @@ pub(super) const TABLE: &[Row] = &[
         "它使用 xbot 的协议。请改用 sandbridge-runner 连接该机器：`sandbridge runner rotate {0}` 会显示要在那里粘贴的命令",
     ),
     ("{} gave no complete answer: {}", "{0} 没有给出完整的响应：{1*}"),
-    ("it was silent for {} s", "它有 {0} 秒没有响应"),
+    ("it was silent for {} s", "它已 {0} 秒没有响应"),
     ("there are {}; {} at most", "共有 {0} 个；最多 {1} 个"),
     ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),
     // What is wrong in a document.

@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the program ended", "程序已结束"),
     ("its end was not reported", "没有收到其结束状态"),
     ("its server was not needed any more", "已不再需要它的服务器"),
-    ("it listed more than {} different tools", "它返回的不同工具超过 {0} 个"),
+    ("it listed more than {} different tools", "它返回的工具超过 {0} 种"),
     ("its task failed", "它的任务失败"),
     ("it cancelled its task", "它取消了任务"),
     // The logins of MCP servers.

@@ -53,7 +53,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the name {} means something else; choose another", "名称 {0} 另有含义；请换一个"),
     ("a model's name has 1 to {} characters", "模型名称须为 1 至 {0} 个字符"),
     ("the server's own model is set up where the server is started", "服务器自带的模型在启动服务器时设置"),
-    ("the address has changed, so give the key again", "地址已更改，请重新输入密钥"),
+    ("the address has changed, so give the key again", "地址已更改；请重新输入密钥"),
     ("the runner has the key; give none here", "密钥在运行器上；请勿在此输入"),
     (
         "the key is empty or contains characters that no key has; paste it again",

@@ -44,7 +44,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "a request of a page's session needs an Origin header; programs log in without one",
-        "网页登录会话的请求需要请求头 Origin；程序登录时则不需要",
+        "网页登录会话的请求需要请求头 Origin；程序登录则不需要",
     ),
     (
         "without a login a request's body can have {} bytes at most; log in first",
@@ -70,7 +70,7 @@ pub(super) const TABLE: &[Row] = &[
     ("format must be json or markdown", "格式必须是 json 或 markdown"),
     (
         "give either turns (at least 1) or message_id, not both",
-        "请只给出 turns（至少为 1）或 message_id 之一",
+        "请只给出 turns（至少为 1）和 message_id 中的一个",
     ),
     ("before and after exclude each other; leave one out", "before 和 after 不能同时使用；请去掉其中一个"),
     (
@@ -87,7 +87,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the address is longer than {} bytes", "地址超过 {0} 字节"),
     ("a prefix has at most {} bytes and no NUL", "前缀最多 {0} 字节，且不能含有 NUL"),
     ("path_base64 must be URL-safe base64 without padding", "path_base64 必须是不带填充的 URL 安全 base64"),
-    ("give If-Match or if_match, not both", "请只给出 If-Match 或 if_match 之一"),
+    ("give If-Match or if_match, not both", "请只给出 If-Match 和 if_match 中的一个"),
     (
         "if_match must be the SHA-256 of the present content in 64 hexadecimal digits",
         "if_match 必须是当前内容的 SHA-256（64 位十六进制数字）",
@@ -101,7 +101,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the request to run a command is invalid: {}", "运行命令的请求无效：{0*}"),
     ("exec_id must be 32 hexadecimal digits", "exec_id 必须是 32 位十六进制数字"),
-    ("give either `argv`, with a program, or `shell`", "请给出 `argv`（包含程序）或 `shell` 之一"),
+    ("give either `argv`, with a program, or `shell`", "请给出 `argv`（包含程序）和 `shell` 中的一个"),
     ("{} is not a name of an environment variable", "{0} 不是有效的环境变量名"),
     ("timeout_s must be more than 0 and at most {} seconds", "timeout_s 必须大于 0，且不超过 {0} 秒"),
     (
@@ -128,6 +128,6 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the connection was closed in favour of a newer one: too many are open without a login",
-        "未登录的连接过多，此连接已关闭，让位于较新的连接",
+        "未登录的连接过多；已关闭此连接，以接纳较新的连接",
     ),
 ];

@@ -19,8 +19,8 @@ pub(super) const TABLE: &[Row] = &[
         "末尾有 `{0}`；如需该字符本身，请写 `{1}`",
     ),
     ("its example `{}` {}", "其示例 `{0}` {1*}"),
-    ("does not match; correct the rule or the example", "应匹配却不匹配；请改正规则或示例"),
-    ("matches, and must not; correct the rule or the example", "不应匹配却匹配；请改正规则或示例"),
+    ("does not match; correct the rule or the example", "应匹配却未匹配；请改正规则或示例"),
+    ("matches, and must not; correct the rule or the example", "不应匹配却匹配了；请改正规则或示例"),
     ("it has more than {} examples of a kind; remove some", "同类示例超过 {0} 个；请删减"),
     (
         "`{}` never matches: the home directory of a machine's user is not known here; write the whole path",

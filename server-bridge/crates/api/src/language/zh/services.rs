@@ -65,7 +65,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it names no login provider for its client credentials", "它没有为客户端凭据指明登录提供商"),
     (
         "its login provider changed, so these client credentials were not sent; if the change is right, add the server again",
-        "登录提供商已改变，因此未发送客户端凭据；如果改变属实，请重新添加服务器",
+        "登录提供商已变更，因此未发送客户端凭据；如果该变更无误，请重新添加服务器",
     ),
     ("its login provider refused the client credentials: {}", "登录提供商拒绝了客户端凭据：{0*}"),
     ("its login provider answered with something other than a token", "登录提供商返回的不是令牌"),
@@ -96,7 +96,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the argument {} is a part of the path and must be given", "参数 {0} 是路径的一部分，必须提供"),
     ("a control character cannot be used in a path", "路径中不能使用控制字符"),
     ("an argument in the path is empty", "路径中的某个参数为空"),
-    ("`.` or `..` as a part of a path is refused", "路径中不能有 `.` 或 `..` 作为一段"),
+    ("`.` or `..` as a part of a path is refused", "路径中的任何一段都不能是 `.` 或 `..`"),
     ("it may have two filters at most", "最多可有两个过滤条件"),
     ("it may use `match` and `search` {} times at most", "`match` 和 `search` 最多使用 {0} 次"),
     // Hooks, groups and channels.

@@ -48,7 +48,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a price is a number of dollars per million tokens", "价格须为数字（美元/百万 token）"),
     (
         "give a runner or an address, not both: a runner knows its endpoint's address",
-        "请只给出运行器或地址之一：运行器知道其端点的地址",
+        "请只给出运行器和地址中的一个：运行器知道其端点的地址",
     ),
     ("the name {} means something else; choose another", "名称 {0} 另有含义；请换一个"),
     ("a model's name has 1 to {} characters", "模型名称须为 1 至 {0} 个字符"),
@@ -158,7 +158,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no scope {}; use full, exec or read", "没有名为 {0} 的权限；请使用 full、exec 或 read"),
     (
         "this key is unknown, was removed or has expired; make another one with `sandbridge key add`",
-        "此密钥未知、已删除或已过期；请用 `sandbridge key add` 创建新的密钥",
+        "此密钥不存在、已删除或已过期；请用 `sandbridge key add` 创建新的密钥",
     ),
     (
         "the key {} is for {} only; make one with another scope (`sandbridge key add`)",

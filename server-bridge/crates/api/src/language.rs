@@ -302,6 +302,33 @@ mod tests {
     }
 
     #[test]
+    fn values_and_rules_are_named_in_the_language_of_the_sentence() {
+        assert_eq!(zh("the persona is longer than 8192 bytes; shorten it"), "人设超过 8192 字节；请缩短");
+        assert_eq!(
+            zh("the document of hooks is longer than 9 bytes; shorten it"),
+            "钩子文档超过 9 字节；请缩短"
+        );
+        assert_eq!(
+            zh("no tool is named `bash` (did you mean `Bash`?); the rule takes effect when one is added"),
+            "没有这个工具：`bash`（你是不是想写 `Bash`？）；添加该工具后，规则才会生效"
+        );
+        assert_eq!(
+            zh("`rm x` is denied by the user's rule `Bash(rm *)`: it is gone for good."),
+            "根据用户的规则 `Bash(rm *)`，`rm x` 被拒绝：it is gone for good。"
+        );
+        assert_eq!(
+            zh("It is allowed by the user's rule `Read` and the chat's rule `Bash(ls *)`."),
+            "根据用户的规则 `Read`、会话的规则 `Bash(ls *)`，允许此调用。"
+        );
+        assert_eq!(
+            zh(
+                r#"the rule "Bash(a" is refused: its example `a b` does not match; correct the rule or the example"#
+            ),
+            "规则 \"Bash(a\" 无效：其示例 `a b` 应匹配却未匹配；请改正规则或示例"
+        );
+    }
+
+    #[test]
     fn names_and_what_people_wrote_are_not_translated() {
         assert_eq!(zh("Taken back: “chat”"), "已撤回：“chat”");
         assert_eq!(zh("Taken back: “it was cancelled”"), "已撤回：“it was cancelled”");
@@ -364,8 +391,13 @@ mod tests {
     fn every_row_is_of_a_text_that_the_server_says() {
         let sources = sources();
         for (english, _) in zh::TABLES.into_iter().flatten() {
+            // The store says "the {what}" of a value that it names by a noun alone.
+            let is_noun = |piece: &str| {
+                piece.strip_prefix("the ").is_some_and(|noun| sources.contains(&format!("\"{noun}\"")))
+            };
             for piece in english.split("{}").map(str::trim).filter(|piece| piece.len() > 2) {
-                assert!(sources.contains(piece), "nothing says {piece:?} any more, of the row {english:?}");
+                let is_said = sources.contains(piece) || is_noun(piece);
+                assert!(is_said, "nothing says {piece:?} any more, of the row {english:?}");
             }
         }
     }

@@ -10,13 +10,16 @@ mod knowledge;
 mod mcp;
 mod messages;
 mod messengers;
+mod requests;
+mod rules;
+mod services;
 mod settings;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 12] = [
+pub(super) const TABLES: [&[Row]; 15] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -29,6 +32,9 @@ pub(super) const TABLES: [&[Row]; 12] = [
     messengers::TABLE,
     knowledge::TABLE,
     messages::TABLE,
+    rules::TABLE,
+    requests::TABLE,
+    services::TABLE,
 ];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.
@@ -74,7 +80,7 @@ const TABLE: &[Row] = &[
         "the first account already exists; log in, or ask an administrator for an account",
         "首个账户已创建；请登录，或向管理员申请账户",
     ),
-    ("the request's body did not arrive in time", "请求内容未在规定时间内送达"),
+    ("the request's body did not arrive in time", "请求正文未在规定时间内送达"),
     (
         "the request comes from a page of another site; open Sandbridge itself and try again",
         "请求来自其他网站的页面；请打开 Sandbridge 后重试",
@@ -355,7 +361,7 @@ const TABLE: &[Row] = &[
     ("The conversation was not compressed: nothing has been said yet.", "对话未压缩：还没有任何内容。"),
     (
         "🗜️ The conversation was compressed: about {} → {} of {} tokens. You still see all of it; the model goes on from a summary.",
-        "🗜️ 对话已压缩：约 {0} → {1} 个 token（窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",
+        "🗜️ 对话已压缩：约 {0} → {1} 个 token（上下文窗口 {2}）。你仍能看到全部内容；模型将从摘要继续。",
     ),
     (
         "⚠️ The conversation was not compressed: {}. Nothing was changed; it is not retried automatically for {} answers.",
@@ -410,7 +416,7 @@ const TABLE: &[Row] = &[
     ),
     (
         "Nothing was taken back: {}. Files can be restored only while their machine is connected; try again when it is back, or take back the conversation alone with /rewind.",
-        "未撤回任何内容：{0*}。只有机器已连接时才能恢复文件；请待其恢复连接后重试，或用 /rewind 仅撤回对话。",
+        "未撤回任何内容：{0*}。只有机器处于连接状态时才能恢复文件；请待其恢复连接后重试，或用 /rewind 仅撤回对话。",
     ),
     ("The content to restore is no longer kept; try again.", "要恢复的内容已不再保留；请重试。"),
     ("Restored: {} and {} more", "已恢复：{0}，以及另外 {1} 个文件"),

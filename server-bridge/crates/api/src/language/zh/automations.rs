@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the time of a schedule is more than ten years away; choose an earlier one",
-        "定时任务的时间在十年以后；请选择更早的时间",
+        "定时任务的时间在十年之后；请选择更早的时间",
     ),
     ("no time matches this schedule; choose another pattern", "没有符合此定时任务的时间；请更换表达式"),
     (
@@ -51,7 +51,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "every needs a number and a unit, such as 90s, 15m, 2h or 1d, from {} s to 366 d",
-        "every 需要数字和单位，例如 90s、15m、2h 或 1d，范围为 {0} 秒到 366 天",
+        "every 需要数字和单位，例如 90s、15m、2h 或 1d，范围为 {0} 秒至 366 天",
     ),
     (
         "the cron pattern cannot be read ({}); write the five fields minute, hour, day of the month, month and day of the week, such as 0 9 * * 1-5",
@@ -89,7 +89,7 @@ pub(super) const TABLE: &[Row] = &[
         "a trigger can only run with a delivery; name an earlier run whose delivery is kept",
         "触发器只能用收到过的请求运行；请指定一次保留了请求的运行",
     ),
-    ("the automation has been removed in the meantime", "自动任务已在此期间被移除"),
+    ("the automation has been removed in the meantime", "自动任务在此期间已被移除"),
     (
         "this version of the server cannot read the automation; update the server, or define the automation again",
         "此版本的服务器无法读取该自动任务；请更新服务器，或重新设置该自动任务",
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Row] = &[
     ("an earlier run had not ended", "前一次运行尚未结束"),
     (
         "a user's automations run at most {} times in 24 hours; this run was one too many",
-        "一个用户的自动任务 24 小时内最多运行 {0} 次；本次超出上限",
+        "一个用户的自动任务 24 小时内最多运行 {0} 次；本次运行超出上限",
     ),
     ("its last {} runs failed", "最近 {0} 次运行都失败了"),
     (
@@ -108,7 +108,7 @@ pub(super) const TABLE: &[Row] = &[
         "自动任务 {0} 已暂停：{1*}；用 `sandbridge {2} resume {3}` 恢复",
     ),
     ("the server was not running at that time", "当时服务器未运行"),
-    ("{}, nor at the {} times before", "{0*}，此前 {1} 次也是"),
+    ("{}, nor at the {} times before", "{0*}，此前 {1} 次也是如此"),
     ("its command ended with exit code {}", "命令以退出码 {0} 结束"),
     ("its answer failed", "回答失败"),
     ("its answer was cancelled", "回答已取消"),
@@ -138,7 +138,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is not UTF-8", "内容不是 UTF-8 编码"),
     ("it is larger than 1 MiB", "内容超过 1 MiB"),
     ("its secret is lost; make a new address", "触发器的密钥已丢失；请生成新地址"),
-    ("it came while the trigger was paused", "触发器暂停期间收到"),
+    ("it came while the trigger was paused", "在触发器暂停期间收到"),
     ("its event is {}", "事件为 {0}"),
     ("it names no event", "请求未注明事件"),
     ("/{} is not {}", "/{0} 不是 {1}"),
@@ -154,7 +154,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "{} is one too many: {} are already waiting; try again later",
-        "等待中的{0}已达上限（{1} 次）；请稍后再试",
+        "等待中的{0}已达上限（{1} 次）；请稍后重试",
     ),
     ("the automation could not be checked", "无法检查该自动任务"),
     ("it is too long", "过长"),

@@ -4,7 +4,7 @@ use super::Row;
 
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
-    ("the message is empty; write something", "消息为空，请输入内容"),
+    ("the message is empty; write something", "消息为空；请输入内容"),
     ("nobody was asked: the group has no agents", "没有询问任何智能体：群组中没有智能体"),
     (
         "nobody was asked: you may ask none of the group's agents",
@@ -18,7 +18,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no chain {} in this group", "此群组中没有链 {0}"),
     ("there is no user {} on this server", "此服务器上没有用户 {0}"),
     ("{} is not in this group", "{0} 不在此群组中"),
-    ("{} is not in this group; add them first", "{0} 不在此群组中，请先添加"),
+    ("{} is not in this group; add them first", "{0} 不在此群组中；请先添加"),
     (
         "you are a {} of this group, and this needs {} or more; ask an owner of the group",
         "你在此群组中的权限是“{0*}”，此操作需要“{1*}”或更高权限；请联系群组所有者",
@@ -33,11 +33,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the agent is yours: you may ask it without a grant", "这是你自己的智能体：无需授权即可询问"),
     ("{} has no grant for @{}", "{0} 没有 @{1} 的授权"),
-    ("@{} asks everyone; choose another handle", "@{0} 表示询问所有智能体，请换一个名称"),
+    ("@{} asks everyone; choose another handle", "@{0} 表示询问所有智能体；请换一个名称"),
     ("@{} could not answer: {}", "@{0} 未能回答：{1*}"),
     (
         "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
-        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止。如需继续，请询问其中一个智能体。",
+        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止。如需继续，请告知其中一个智能体。",
     ),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从此服务器移除"),
@@ -45,7 +45,7 @@ pub(super) const TABLE: &[Row] = &[
         "the person who asked may not ask agents in this group any more",
         "提问的用户已无权在此群组中询问智能体",
     ),
-    ("the budget of the chain's run is used up", "本次链运行的预算已用完"),
+    ("the budget of the chain's run is used up", "链的本次运行已用完预算"),
     (
         "a message that asks an agent has at most {} bytes; shorten it, or put the text into a file of its workspace",
         "向智能体提问的消息最多 {0} 字节；请缩短消息，或将文本放入其工作区的文件中",
@@ -87,7 +87,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner {} was revoked", "运行器 {0} 已吊销"),
     (
         "the runner {} was revoked; the agent's owner must choose another machine for @{}",
-        "运行器 {0} 已吊销；请其所有者为 @{1} 选择另一台机器",
+        "运行器 {0} 已吊销；请 @{1} 的所有者为它选择另一台机器",
     ),
     ("its outputs are on {}, which is offline", "其输出在 {0} 上，该机器当前离线"),
     ("its outputs cannot be passed on: {}", "其输出无法传递：{0*}"),
@@ -132,7 +132,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} answered it before", "{0} 已先行回答"),
     (
         "the edited text is empty; write what goes to the next step",
-        "修改后的文本为空，请填写交给下一步的内容",
+        "修改后的文本为空；请填写交给下一步的内容",
     ),
     (
         "give one of the chain's steps, the chain as text, or a file with this text",
@@ -168,13 +168,13 @@ pub(super) const TABLE: &[Row] = &[
     ("the agent", "智能体"),
     (
         "{} already has {} unanswered requests; wait until it has answered some",
-        "{0}已有 {1} 项请求尚未答复；请等待其答复一些后再试",
+        "{0}已有 {1} 项请求尚未答复；请待其答复其中一些后重试",
     ),
     ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
     ("{} has {} agents, which is the most; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
     (
         "{} has {} runs of chains in progress, which is the most; stop one first",
-        "{0}中正在运行的链已达上限（{1} 个）；请先停止一个",
+        "{0}中正在运行的链已达上限（{1} 条）；请先停止一条",
     ),
     (
         "{} would have no owner; make somebody else an owner first, or delete the group",
@@ -204,7 +204,7 @@ pub(super) const TABLE: &[Row] = &[
     ("step {}: {}", "第 {0} 步：{1*}"),
     ("line {}: {}", "第 {0} 行：{1*}"),
     ("say what the chain is to work on, in at most {} bytes", "请写明要让链完成的工作，最多 {0} 字节"),
-    ("this gate accepts only these replies: {}", "此处的人工确认只接受：{0}"),
+    ("this gate accepts only these replies: {}", "此处的人工确认只接受以下回复：{0}"),
     ("The person who began it was removed.", "发起它的用户已被移除。"),
     ("The agent that began it was stopped.", "发起它的智能体已停止。"),
     (

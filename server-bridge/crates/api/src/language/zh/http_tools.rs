@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no HTTP tool with this hash waits for approval; it may have changed since you looked at it: see `sandbridge http-tool list`",
-        "没有与此哈希对应的待批准 HTTP 工具，它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
+        "没有与此哈希对应的待批准 HTTP 工具；它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
     ),
     (
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
@@ -46,7 +46,7 @@ pub(super) const TABLE: &[Row] = &[
         "the document of the HTTP tool {} has no placeholder for it",
         "HTTP 工具 {0} 的文档中没有此密钥的占位符",
     ),
-    ("it must have {} to {} bytes", "长度必须为 {0} 到 {1} 字节"),
+    ("it must have {} to {} bytes", "长度必须为 {0} 至 {1} 字节"),
     ("it contains a line break or another control character", "它含有换行符或其他控制字符"),
     ("its document has the name {}, and not {}", "其文档的名称是 {0}，而不是 {1}"),
     ("it has no tool {}; it has {}", "其中没有工具 {0}；只有 {1}"),
@@ -65,13 +65,13 @@ pub(super) const TABLE: &[Row] = &[
     ("`{}` must be an object", "`{0}` 必须是对象"),
     (
         "`name` must have 1 to {} letters, digits, `_` or `-`",
-        "`name` 必须有 1 到 {0} 个字符：英文字母、数字、`_` 或 `-`",
+        "`name` 必须有 1 至 {0} 个字符：英文字母、数字、`_` 或 `-`",
     ),
     ("`method` must be one of {}", "`method` 必须是以下之一：{0}"),
-    ("`timeout` must be a number of milliseconds from {} to {}", "`timeout` 必须是 {0} 到 {1} 之间的毫秒数"),
+    ("`timeout` must be a number of milliseconds from {} to {}", "`timeout` 必须是 {0} 至 {1} 之间的毫秒数"),
     (
         "`description` must have 1 to {} bytes: models choose a tool by it",
-        "`description` 必须有 1 到 {0} 字节：模型据此选择工具",
+        "`description` 必须有 1 至 {0} 字节：模型据此选择工具",
     ),
     (
         "a placeholder cannot be used in the host, the port or the user name: write the host out, so that no argument can change it",
@@ -116,7 +116,7 @@ pub(super) const TABLE: &[Row] = &[
         "它使用 xbot 的协议。请改用 sandbridge-runner 连接该机器：`sandbridge runner rotate {0}` 会显示要在那里粘贴的命令",
     ),
     ("{} gave no complete answer: {}", "{0} 没有给出完整的响应：{1*}"),
-    ("it was silent for {} s", "它有 {0} 秒没有响应"),
+    ("it was silent for {} s", "它已 {0} 秒没有响应"),
     ("there are {}; {} at most", "共有 {0} 个；最多 {1} 个"),
     ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),
     // What is wrong in a document.
@@ -165,7 +165,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not a valid name of a header", "{0} 不是有效的请求头名称"),
     (
         "Accept-Encoding cannot be set: answers are read uncompressed",
-        "不能设置 Accept-Encoding：响应以未压缩的形式读取",
+        "不能设置 Accept-Encoding：只读取未压缩的响应",
     ),
     ("{} occurs twice", "{0} 出现了两次"),
     ("the key {} occurs twice", "键 {0} 出现了两次"),

@@ -127,7 +127,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} needs a name of one line, which is not empty", "{0}需要一个非空的单行名称"),
     (
         "{} is refused for now: {} of your documents are not indexed yet; try again later",
-        "暂时无法{0}：你有 {1} 个文档尚未索引；请稍后再试",
+        "暂时无法{0}：你有 {1} 个文档尚未索引；请稍后重试",
     ),
     (
         "{} is refused: your documents may have at most {} GiB together; delete some first",

@@ -45,7 +45,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Telegram asks to wait", "Telegram 要求等待"),
     ("Telegram refuses the token: {}", "Telegram 拒绝此令牌：{0*}"),
-    ("Address for deliveries", "接收推送的地址"),
+    ("Address for deliveries", "推送地址"),
     (
         "Leave it empty, and the server asks Telegram for messages. If Telegram is to deliver them: save the account once, and enter the address for deliveries that it shows then, with the token again. Telegram needs an https address that it can reach.",
         "留空则由服务器从 Telegram 拉取消息。若要由 Telegram 推送：先保存一次账号，再填入它显示的推送地址，并重新填写令牌。Telegram 需要它能访问的 https 地址。",
@@ -70,7 +70,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Change it only if your workspace has another address.", "保持不变即可，除非你的工作区使用其他地址。"),
     ("this token must begin with {}: {}", "此令牌必须以 {0} 开头：{1*}"),
     ("Slack refuses a token: {}", "Slack 拒绝令牌：{0*}"),
-    ("Slack closed the connection with code {}", "Slack 关闭了连接（{0}）"),
+    ("Slack closed the connection with code {}", "Slack 关闭了连接（代码 {0}）"),
     // Discord.
     (
         "On discord.com/developers/applications, make an application; under Bot, reset the token and copy it, and turn on Message Content Intent. Under OAuth2, make an address with the scope bot and the permissions Send Messages, Attach Files and Read Message History, and open it to add the bot to a server. For direct messages, a shared server is enough.",
@@ -79,8 +79,8 @@ pub(super) const TABLE: &[Row] = &[
     ("Leave it as it is.", "保持不变即可。"),
     ("Discord refuses the token", "Discord 拒绝此令牌"),
     ("Discord refuses the token: {}", "Discord 拒绝此令牌：{0*}"),
-    ("Discord refuses the connection with code {}", "Discord 拒绝连接（{0}）"),
-    ("Discord closed the connection with code {}", "Discord 关闭了连接（{0}）"),
+    ("Discord refuses the connection with code {}", "Discord 拒绝连接（代码 {0}）"),
+    ("Discord closed the connection with code {}", "Discord 关闭了连接（代码 {0}）"),
     ("Discord does not answer heartbeats", "Discord 没有回应心跳"),
     (
         "Message Content Intent is not turned on for this bot, so in servers it can read only messages that mention it",
@@ -131,8 +131,8 @@ pub(super) const TABLE: &[Row] = &[
         "Leave it as it is, unless requests to the API go through a proxy of yours.",
         "保持不变即可，除非你通过自己的代理访问 API。",
     ),
-    ("the delivery must be websocket or webhook", "接收方式必须为 websocket 或 webhook"),
-    ("Markdown and buttons must be no or yes", "Markdown 与按钮必须为 no 或 yes"),
+    ("the delivery must be websocket or webhook", "“接收方式”必须为 websocket 或 webhook"),
+    ("Markdown and buttons must be no or yes", "“Markdown 与按钮”必须为 no 或 yes"),
     // OneBot.
     (
         "Enable a WebSocket server in NapCat's network settings, with messages as arrays, and enter its address: ws://host:3001. Leave it empty if NapCat connects to this server.",
@@ -158,7 +158,7 @@ pub(super) const TABLE: &[Row] = &[
         "请填写“地址”和“监听地址”其中之一",
     ),
     ("the token is refused", "令牌被拒绝"),
-    ("the account is not logged in at QQ", "此账号没有登录 QQ"),
+    ("the account is not logged in at QQ", "此账号未登录 QQ"),
     ("listening on {}: {}", "监听 {0}：{1*}"),
     // DingTalk.
     (
@@ -183,17 +183,17 @@ pub(super) const TABLE: &[Row] = &[
     // All of them.
     ("{} is missing", "缺少：{0*}"),
     ("status {}", "状态码 {0}"),
-    ("no answer came", "没有收到应答"),
+    ("no answer came", "没有收到响应"),
     ("the request took too long", "请求耗时过长"),
     ("the transfer took too long", "传输耗时过长"),
     ("the connection could not be made in time", "未能及时建立连接"),
     ("the message could not be sent in time", "未能及时发送消息"),
     ("the connection ended", "连接已断开"),
-    ("the connection ended before the answer", "连接在收到应答前断开"),
-    ("the account is not connected", "此账号没有连接"),
+    ("the connection ended before the answer", "连接在收到响应前断开"),
+    ("the account is not connected", "此账号未连接"),
     ("nothing was received for {} s", "{0} 秒内没有收到任何数据"),
-    ("the connection was closed with code {}: {}", "连接被关闭（{0}）：{1*}"),
-    ("the connection was closed with code {}", "连接被关闭（{0}）"),
+    ("the connection was closed with code {}: {}", "连接被关闭（代码 {0}）：{1*}"),
+    ("the connection was closed with code {}", "连接被关闭（代码 {0}）"),
     ("TLS failed", "TLS 连接失败"),
     ("the WebSocket failed", "WebSocket 连接失败"),
     ("too many requests", "请求过多"),

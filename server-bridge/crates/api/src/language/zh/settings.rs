@@ -43,17 +43,17 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("name a model for the tier vanguard, balance or swift", "请为 vanguard、balance 或 swift 级别指定模型"),
     ("use openai or anthropic", "请使用 openai 或 anthropic"),
-    ("a window holds {} to {} tokens", "上下文窗口为 {0} 至 {1} 个 token"),
-    ("an answer has 1 to {} tokens, and so does thinking", "回答为 1 至 {0} 个 token，思考也一样"),
-    ("a price is a number of dollars per million tokens", "价格是每百万 token 的美元数"),
+    ("a window holds {} to {} tokens", "上下文窗口须为 {0} 至 {1} 个 token"),
+    ("an answer has 1 to {} tokens, and so does thinking", "回答须为 1 至 {0} 个 token，思考也是如此"),
+    ("a price is a number of dollars per million tokens", "价格须为数字（美元/百万 token）"),
     (
         "give a runner or an address, not both: a runner knows its endpoint's address",
-        "请只给出运行器或地址之一：运行器知道其端点的地址",
+        "请只给出运行器和地址中的一个：运行器知道其端点的地址",
     ),
     ("the name {} means something else; choose another", "名称 {0} 另有含义；请换一个"),
-    ("a model's name has 1 to {} characters", "模型名称为 1 至 {0} 个字符"),
+    ("a model's name has 1 to {} characters", "模型名称须为 1 至 {0} 个字符"),
     ("the server's own model is set up where the server is started", "服务器自带的模型在启动服务器时设置"),
-    ("the address has changed, so give the key again", "地址已更改，请重新输入密钥"),
+    ("the address has changed, so give the key again", "地址已更改；请重新输入密钥"),
     ("the runner has the key; give none here", "密钥在运行器上；请勿在此输入"),
     (
         "the key is empty or contains characters that no key has; paste it again",
@@ -68,7 +68,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a subscription cannot be renamed; add another one instead", "订阅不能重命名；请另外添加一个"),
     (
         "{} is an address of the server's own network, where users' models are not allowed; ask the server's administrator",
-        "{0} 是服务器所在网络的地址，不允许用户的模型使用；请联系服务器管理员",
+        "{0} 是服务器所在网络的地址，用户的模型不能使用；请联系服务器管理员",
     ),
     (
         "{} is not a provider's address; it must begin with https:// or http://",
@@ -84,7 +84,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the instructions are longer than 32 KiB; shorten them", "指令超过 32 KiB；请缩短"),
     (
         "that is not a language; write its name on one line, like German",
-        "这不是一种语言；请用一行写出名称，例如 German",
+        "这不是一种语言；请在一行内写出语言名称，例如“德语”",
     ),
     ("this approval was already revoked, or its chat was deleted", "此批准已撤销，或其会话已删除"),
     (
@@ -158,7 +158,7 @@ pub(super) const TABLE: &[Row] = &[
     ("there is no scope {}; use full, exec or read", "没有名为 {0} 的权限；请使用 full、exec 或 read"),
     (
         "this key is unknown, was removed or has expired; make another one with `sandbridge key add`",
-        "此密钥未知、已删除或已过期；请用 `sandbridge key add` 创建新的密钥",
+        "此密钥不存在、已删除或已过期；请用 `sandbridge key add` 创建新的密钥",
     ),
     (
         "the key {} is for {} only; make one with another scope (`sandbridge key add`)",
@@ -175,11 +175,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the server that works for you cannot be reached now; try again in a few seconds",
-        "暂时无法连接负责您的服务器节点；请几秒后重试",
+        "暂时无法连接负责你的服务器节点；请几秒后重试",
     ),
     (
         "the server that works for you did not answer; look if the change was made before you repeat it",
-        "负责您的服务器节点没有响应；请先确认更改是否已生效，再决定是否重试",
+        "负责你的服务器节点没有响应；请先确认更改是否已生效，再决定是否重试",
     ),
     ("the request's body did not arrive completely", "请求正文未完整送达"),
     (
@@ -214,8 +214,8 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is longer than {} bytes; shorten it", "{0}超过 {1} 字节；请缩短"),
     ("the {} must be 1 minute to 10 years", "{0*}必须为 1 分钟至 10 年"),
     ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
-    ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请移除一个不用的"),
-    ("{} takes longer than {} s; look for other words", "{0}超过 {1} 秒；请换其他词"),
+    ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请先移除不再使用的"),
+    ("{} takes longer than {} s; look for other words", "{0}耗时超过 {1} 秒；请换用其他词"),
     ("{} has more than {} words; use those that matter most", "{0}包含的词超过 {1} 个；请只用最重要的词"),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
     ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
@@ -235,10 +235,10 @@ pub(super) const TABLE: &[Row] = &[
         "附件必须是上传到此会话后返回的路径，或该路径及其位置：PATH on PLACE",
     ),
     ("there is no such file; reload the page", "没有这个文件；请重新加载页面"),
-    ("the request's body did not arrive within {} s", "请求内容未在 {0} 秒内送达"),
+    ("the request's body did not arrive within {} s", "请求正文未在 {0} 秒内送达"),
     (
         "this server does not answer to the name {}; to allow it, start it with --allow-host {}",
-        "本服务器不接受名称 {0}；如需允许，请用 --allow-host {1} 启动",
+        "本服务器不接受以主机名 {0} 访问；如需允许，请用 --allow-host {1} 启动",
     ),
     // Memories.
     ("memory", "记忆"),
@@ -246,7 +246,7 @@ pub(super) const TABLE: &[Row] = &[
     ("proposal", "提议"),
     ("the memory", "记忆"),
     ("the {}'s name", "{0*}的名称"),
-    ("{} needs a text", "{0}需要文本"),
+    ("{} needs a text", "{0}缺少文本"),
     (
         "{} cannot be kept: there are already {} memories; forget some first",
         "{0}已达上限（{1} 条）；请先忘记一些",
@@ -263,7 +263,7 @@ pub(super) const TABLE: &[Row] = &[
         "{0*}有 {1} 个字符，最多允许 {2} 个；请缩短",
     ),
     ("the memory {} is a proposal, which the user accepts or rejects", "记忆 {0} 是提议，由用户接受或拒绝"),
-    ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请改为修改其文本"),
+    ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请直接修改其文本"),
     (
         "the memory {} was already replaced by memory {}; replace memory {} if it is no longer true",
         "记忆 {0} 已被记忆 {1} 取代；如果记忆 {1} 的内容已不正确，请替换记忆 {2}",
@@ -288,6 +288,6 @@ pub(super) const TABLE: &[Row] = &[
     ("the text", "文本"),
     ("{} cannot be added to {} others; remove some first", "{0}已达上限：已有 {1} 条；请先移除一些"),
     ("{} cannot be added to {} others; revoke some first", "{0}已达上限：已有 {1} 项；请先撤销一些"),
-    ("{} needs a hash of {} hexadecimal digits", "{0}需要 {1} 位十六进制的哈希"),
+    ("{} needs a hash of {} hexadecimal digits", "{0}需要 {1} 位十六进制哈希"),
     ("mode must be flat, letta or typed", "记忆方式必须是 flat、letta 或 typed"),
 ];

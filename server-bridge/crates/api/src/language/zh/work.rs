@@ -9,11 +9,11 @@ pub(super) const TABLE: &[Row] = &[
     ("runs a command in the background", "在后台运行命令"),
     (
         "this exact command in {} on {}, in this chat, until a file is changed or downloaded without asking",
-        "此会话中，在 {1} 的 {0} 运行完全相同的命令；有文件未经询问被更改或下载后失效",
+        "此会话中，在 {1} 的 {0} 运行完全相同的命令；一旦有文件未经询问就被更改或下载，此许可即失效",
     ),
     (
         "this exact command in {} on {} as {}, in this chat, until a file is changed or downloaded without asking",
-        "此会话中，以 {2} 身份在 {1} 的 {0} 运行完全相同的命令；有文件未经询问被更改或下载后失效",
+        "此会话中，以 {2} 身份在 {1} 的 {0} 运行完全相同的命令；一旦有文件未经询问就被更改或下载，此许可即失效",
     ),
     (
         "changing any file on {}, in this chat; after a change, a command that was always allowed needs approval again",
@@ -33,7 +33,7 @@ pub(super) const TABLE: &[Row] = &[
     ("downloads over the existing file ({})", "下载并覆盖现有文件（{0}）"),
     ("downloads from {} into {} on {}, in this chat", "此会话中，从 {0} 下载到 {2} 的 {1}"),
     ("this server reads a page from the internet", "由本服务器读取一个网页"),
-    ("pages of {}, in this chat", "此会话中 {0} 的网页"),
+    ("pages of {}, in this chat", "此会话中，读取 {0} 的所有网页"),
     ("this server searches the internet", "由本服务器搜索互联网"),
     ("every search, in this chat", "此会话中的所有搜索"),
     ("changes what you have set", "更改你的设置"),
@@ -168,7 +168,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the server was restarted while this ran, and {}; look at the machine before running it again",
-        "运行期间服务器重启过，且{0}；重新运行前请先检查机器",
+        "运行期间服务器重启过：{0}；重新运行前请先检查机器",
     ),
     ("it is not known whether it began", "不确定命令是否已开始"),
     ("{} did not come back within {} min", "{0} 在 {1} 分钟内没有重新连接"),
@@ -192,7 +192,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the server is stopping; the command was cancelled", "服务器正在停止；命令已取消"),
     (
         "a terminal is only for its user; log in, or use a key with the scope `full`",
-        "终端只供其用户使用；请登录，或使用权限为 `full` 的密钥",
+        "终端仅供其所属用户使用；请登录，或使用权限为 `full` 的密钥",
     ),
     ("the command has ended and reads no more input", "命令已结束，不再读取输入"),
     ("{}: command not found", "{0}：找不到命令"),
@@ -362,7 +362,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is in use: try again later", "正在使用中：请稍后重试"),
     ("it is nested too deeply (at most 128 directories)", "嵌套过深（最多 128 层目录）"),
     ("invalid path: {}", "路径无效：{0}"),
-    ("the file system refuses this name or move", "文件系统不接受此名称或移动"),
+    ("the file system refuses this name or move", "文件系统不接受此名称或此次移动"),
     ("it is empty; the workspace itself is `.`", "路径为空；工作区本身是 `.`"),
     ("it contains a NUL byte", "包含 NUL 字节"),
     ("it names the workspace itself", "指向工作区本身"),
@@ -391,7 +391,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the file does not meet the condition: read it again", "文件不符合条件：请重新读取"),
     (
         "the file is larger than {} bytes, the most that is compared: write it without a condition",
-        "文件超过 {0} 字节，无法比较：请不带条件写入",
+        "文件超过 {0} 字节的比较上限：请不带条件写入",
     ),
     (
         "{} bytes were announced, but {} arrived; nothing was written",

@@ -78,7 +78,7 @@ function NodeCard({ node, onForget }: { node: Node; onForget: () => void }) {
       {!isLive && (
         <div className={styles.actions}>
           <ConfirmButton
-            label={t("nodes.forget")}
+            label={t("remove")}
             name={t("nodes.forgetName", { url: node.url })}
             question={t("nodes.question", { url: node.url })}
             confirmLabel={t("remove")}

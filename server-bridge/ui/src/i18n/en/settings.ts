@@ -435,7 +435,6 @@ export const settings = {
     homes: "Users it works for",
     leaseUntil: "Lease until",
     leaseEnded: "Lease ended",
-    forget: "Remove from the list",
     forgetName: "Remove {{url}} from the list",
     question: "Remove {{url}} from the list? It comes back if it starts again.",
   },

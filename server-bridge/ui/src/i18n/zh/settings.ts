@@ -436,7 +436,6 @@ export const settings: Room<"settings"> = {
     homes: "负责的用户数",
     leaseUntil: "租约有效期至",
     leaseEnded: "租约已结束于",
-    forget: "从列表中移除",
     forgetName: "将 {{url}} 从列表中移除",
     question: "将 {{url}} 从列表中移除？它再次启动后会重新出现。",
   },

@@ -148,6 +148,8 @@ pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ended sessions and forgotten tokens are deleted.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+/// How often the server deletes expired tickets and codes, and counts of failed logins that are over.
+pub const SIGN_IN_PURGE_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the server looks for idle chats from which memories are to be proposed.
 pub const MEMORISE_INTERVAL: Duration = Duration::from_secs(600);
 /// The pause after each step of indexing older messages, so that other changes can run.
@@ -170,22 +172,8 @@ pub const COMPLETE_PREFIX_BYTES: usize = 1024;
 
 /// How long after confirming the password a page may create things that outlive its session.
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(10 * 60);
-/// How long a ticket is valid.
-pub const TICKET_LIFETIME: Duration = Duration::from_secs(60);
-/// Random bytes of a ticket: 192 bits.
-pub const TICKET_BYTES: usize = 24;
-/// The most unused tickets, of all sessions.
-pub const TICKETS: usize = 10_000;
-/// The most unused tickets of one session: as many as the pictures on a page.
-pub const TICKETS_PER_SESSION: usize = 200;
 /// The longest address that a ticket is requested for, in bytes: a path of 4 KiB, escaped.
 pub const TICKET_PATH_BYTES: usize = 16 * 1024;
-/// Failed logins for one name from one address, per minute.
-pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
-/// Failed logins for one name from all addresses together that did not log in to it before, per minute.
-pub const LOGINS_PER_ACCOUNT_PER_MINUTE: u32 = 30;
-/// Failed logins from one address under any name, per minute.
-pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Invalid keys of programs from one address, per minute.
 pub const REFUSED_KEYS_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// Refused registrations from one address, per minute.

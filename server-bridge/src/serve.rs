@@ -49,7 +49,6 @@ use crate::web::forwarded::TrustedProxies;
 use crate::web::guard::{HostPolicy, without_port};
 use crate::web::hub::Hub;
 use crate::web::install::HandOut;
-use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::ready::Readiness;
@@ -57,7 +56,6 @@ use crate::web::runners::Views;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
 use crate::web::state::{AppState, Shared};
-use crate::web::tickets::Tickets;
 use crate::web::{accept, events, metrics, peer_accept, presence, router};
 
 use database::Opened;
@@ -314,9 +312,7 @@ impl Server {
             hosts: HostPolicy::new(address.ip(), names),
             public_url: config.public_url,
             tls: acceptor.is_some(),
-            logins: LoginLimits::default(),
             cookie_name,
-            tickets: Tickets::new(cluster.as_ref().map(|cluster| cluster.nodes.id())),
             cluster,
             refused_keys: RateLimiter::new(REFUSED_KEYS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
             registrations: RateLimiter::new(REGISTRATIONS_PER_ADDRESS_PER_MINUTE, RATE_LIMIT_KEYS),
@@ -329,7 +325,7 @@ impl Server {
             facts,
             ready: Arc::new(Readiness::new(node.clone())),
         });
-        let setup_secret = state.accounts.begin_first().await?;
+        let setup_secret = state.accounts.begin_first(config.node.url.as_deref().unwrap_or_default()).await?;
         Ok(Self {
             listener,
             address,
@@ -390,6 +386,7 @@ impl Server {
         state.tasks.spawn(presence::relay(state.clone(), state.router.subscribe()));
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(upkeep::purge(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(upkeep::purge_sign_in(store.clone(), state.shutdown.clone()));
         state.automations.start();
         state.channels.start();
         state.groups.start();

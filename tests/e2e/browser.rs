@@ -10,6 +10,11 @@ fn home() -> PathBuf {
 
 /// Runs the tests of one file; they start what they need themselves.
 fn run(spec: &str) {
+    run_with(spec, &[]);
+}
+
+/// The same with more variables, for all servers of the file.
+fn run_with(spec: &str, variables: &[(&str, &str)]) {
     let output = Command::new("node")
         .arg("node_modules/@playwright/test/cli.js")
         .args(["test", "--workers", "1", &format!("specs/{spec}.spec.ts")])
@@ -18,6 +23,7 @@ fn run(spec: &str) {
         // The runners that the pages' servers hand out.
         .env("SANDBRIDGE_RUNNER_STATIC", tests::binaries::runner_static())
         .env("BROWSER_RESULTS", tests::binaries::directory().join(format!("../browser/{spec}")))
+        .envs(variables.iter().copied())
         .env("SCREENSHOTS", std::env::var("SANDBRIDGE_SCREENSHOTS").unwrap_or_default())
         .output()
         .unwrap();
@@ -40,7 +46,7 @@ macro_rules! specs {
 
         #[test]
         fn every_file_of_browser_tests_is_run() {
-            let named: BTreeSet<String> = [$(stringify!($name)),*].map(|name| format!("{name}.spec.ts")).into();
+            let named: BTreeSet<String> = [$(stringify!($name)),*, "nodes"].map(|name| format!("{name}.spec.ts")).into();
             let files = std::fs::read_dir(home().join("specs")).unwrap();
             let found: BTreeSet<String> =
                 files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
@@ -78,6 +84,13 @@ specs! {
     sign_in,
     updates,
     looks,
+}
+
+#[test]
+fn nodes() {
+    let database = testkit::postgres::database();
+    let key = "the key of all nodes of this test";
+    run_with("nodes", &[("SANDBRIDGE_DATABASE", &database), ("SANDBRIDGE_ENCRYPTION_KEY", key)]);
 }
 
 /// The files of the first view, before a panel or the settings are opened: the page and the files that its head names.

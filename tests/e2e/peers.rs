@@ -1,6 +1,7 @@
 //! Several nodes that work at once: people, programs and runners reach any of them.
 
 mod metrics;
+mod signing_in;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -134,18 +135,14 @@ fn a_page_logs_in_at_one_node_and_fetches_at_the_others() {
     fs::write(machine.workspace().join("file"), "its content").unwrap();
     let page = Client::log_in_as_page(&nodes[1], "alice");
     assert_eq!(page.call("GET", "/me").json()["name"], "alice");
-    let path = "/api/v1/files?path=file&on=laptop";
-    let ticket = page.send("POST", "/tickets", json!({ "path": path }).to_string().as_bytes());
-    assert_eq!(ticket.status, 201, "{ticket:?}");
-    let ticket = ticket.json()["ticket"].as_str().unwrap().to_owned();
-    for (node, expected) in [(&nodes[1], 200), (&nodes[0], 401), (&nodes[1], 401)] {
-        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        let fetch =
-            agent.get(format!("{}{path}&ticket={ticket}", node.url())).header("cookie", page.cookie());
-        let mut answer = fetch.call().unwrap();
-        assert_eq!(answer.status().as_u16(), expected);
-        if expected == 200 {
-            assert_eq!(answer.body_mut().read_to_string().unwrap(), "its content");
+    for at in [&nodes[1], &nodes[0]] {
+        let ticket = signing_in::ticket(&page);
+        for (node, expected) in [(at, 200), (&nodes[0], 401), (&nodes[1], 401)] {
+            let (status, content) = signing_in::fetch(node, &page, &ticket);
+            assert_eq!(status, expected);
+            if expected == 200 {
+                assert_eq!(content, "its content");
+            }
         }
     }
     // What nodes ask each other is no route for anybody else, at a home or through another node.

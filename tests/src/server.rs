@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -32,7 +32,11 @@ pub struct Server {
     url: String,
     /// The authority of its certificate for clients, if it has one.
     authority: Option<PathBuf>,
+    printed: Printed,
 }
+
+/// What a server printed after its address.
+type Printed = Arc<Mutex<Vec<String>>>;
 
 impl Server {
     /// Starts a server without Docker and without local execution.
@@ -86,8 +90,8 @@ impl Server {
     }
 
     fn spawned(home: TempDir, options: &[&str]) -> Self {
-        let (process, url) = spawn(home.path(), options, "127.0.0.1:0", None);
-        Self { process, home, url, authority: None }
+        let (process, url, printed) = spawn(home.path(), options, "127.0.0.1:0", None);
+        Self { process, home, url, authority: None, printed }
     }
 
     /// Starts a server that encrypts, with a certificate of this authority.
@@ -107,6 +111,14 @@ impl Server {
     /// The server's home directory.
     pub fn home(&self) -> &Path {
         self.home.path()
+    }
+
+    /// The secret for the first account, which the server prints while there is none.
+    pub fn setup_secret(&self) -> String {
+        eventually("the secret is printed", Duration::from_secs(30), || {
+            let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+            printed.iter().find_map(|line| Some(line.split_once("#setup=")?.1.trim().to_owned()))
+        })
     }
 
     /// The server's process id.
@@ -129,7 +141,7 @@ impl Server {
     pub fn restart_with(&mut self, options: &[&str], variable: Option<(&str, &str)>) {
         process::terminate(&mut self.process);
         let address = self.url.trim_start_matches("http://").to_owned();
-        (self.process, self.url) = spawn(self.home.path(), options, &address, variable);
+        (self.process, self.url, self.printed) = spawn(self.home.path(), options, &address, variable);
     }
 
     /// Waits until something has killed the server.
@@ -239,7 +251,12 @@ pub struct Output {
     pub stderr: String,
 }
 
-fn spawn(home: &Path, options: &[&str], listen: &str, variable: Option<(&str, &str)>) -> (Child, String) {
+fn spawn(
+    home: &Path,
+    options: &[&str],
+    listen: &str,
+    variable: Option<(&str, &str)>,
+) -> (Child, String, Printed) {
     let mut command = command(home, "", &["serve", "--listen", listen]);
     let mut level = std::env::var("SANDBRIDGE_LOG").unwrap_or_else(|_| "warn".into());
     if let Ok(log) = std::fs::OpenOptions::new().append(true).open(home.join(LOG)) {
@@ -259,10 +276,16 @@ fn spawn(home: &Path, options: &[&str], listen: &str, variable: Option<(&str, &s
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let line = lines.next().expect("the server ended before it listened").unwrap();
     let url = line.split_whitespace().find(|word| word.starts_with("http")).expect("a URL in the first line");
-    // The rest is read and dropped, so that the server never blocks on a full pipe.
+    // The rest is read to its end, so that the server never blocks on a full pipe.
     let url = url.trim_end_matches('/').to_owned();
-    std::thread::spawn(move || lines.for_each(drop));
-    (process, url)
+    let printed = Printed::default();
+    let keep = Arc::clone(&printed);
+    std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            keep.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    });
+    (process, url, printed)
 }
 
 fn command<A: AsRef<OsStr>>(home: &Path, url: &str, arguments: &[A]) -> Command {

@@ -4,7 +4,7 @@ use store::Store;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::{INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL};
+use crate::limits::{INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL, SIGN_IN_PURGE_INTERVAL};
 use crate::web::state::AppState;
 
 /// Deletes what has expired, until the server stops.
@@ -17,6 +17,21 @@ pub(super) async fn purge(store: Store, shutdown: CancellationToken) {
         }
         if let Err(error) = store.purge_expired().await {
             tracing::error!(%error, "cannot delete what has expired");
+        }
+    }
+}
+
+/// Deletes tickets, codes and counts of failed logins soon after they are over, until the server stops.
+pub(super) async fn purge_sign_in(store: Store, shutdown: CancellationToken) {
+    let mut due = interval(SIGN_IN_PURGE_INTERVAL);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = due.tick() => {}
+            () = shutdown.cancelled() => return,
+        }
+        if let Err(error) = store.purge_sign_in().await {
+            tracing::warn!(%error, "cannot delete expired tickets and codes");
         }
     }
 }

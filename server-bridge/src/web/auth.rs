@@ -47,12 +47,12 @@ impl FromRequestParts<AppState> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let of_ticket = || {
-            let is_bare = tickets::is_bare(&parts.headers);
-            is_bare.then(|| state.tickets.redeem(&parts.method, &parts.uri, Moment::now()))?
-        };
         let token = bearer_token(&parts.headers).or_else(|| offered_token(&parts.headers)).map(str::to_owned);
-        let token = token.or_else(of_ticket).ok_or_else(ApiError::unauthorized)?;
+        let token = match token {
+            Some(token) => Some(token),
+            None => tickets::redeem(state, parts).await?,
+        };
+        let token = token.ok_or_else(ApiError::unauthorized)?;
         let cookies: Vec<&str> = cookies(&parts.headers, &state.cookie_name).collect();
         match Self::of_token(state, &token, &cookies).await? {
             // Its page declares its origin; the guard has checked that.

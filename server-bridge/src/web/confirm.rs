@@ -4,8 +4,6 @@
 //! An intruder with brief access to a page must not gain lasting access. A program's session began with the password and need
 //! not confirm it.
 
-use std::time::Instant;
-
 use api::session::Confirmation;
 use axum::Extension;
 use axum::extract::State;
@@ -16,6 +14,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::logins::begin_attempt;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -39,10 +38,9 @@ pub async fn confirm(
     let name = &caller.user.name;
     // A session may try passwords as slowly as a client without one.
     let address = address_key(connection.client);
-    let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
-    let attempt = state.logins.take(address, name, true, Instant::now()).map_err(limited)?;
+    let attempt = begin_attempt(&state, (address, name, true), "failed attempts").await?;
     state.accounts.confirm(&caller.user, &caller.token, &password).await?;
-    attempt.succeeded();
+    attempt.succeeded().await;
     Ok(StatusCode::NO_CONTENT)
 }
 

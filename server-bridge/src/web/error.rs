@@ -1,6 +1,6 @@
 //! Errors for clients, and for the log.
 
-use accounts::limits::SIGN_IN_LIFETIME;
+use accounts::limits::{SIGN_IN_LIFETIME, TICKET_LIFETIME};
 use api::error::{ErrorBody, ErrorView};
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -84,6 +84,13 @@ impl From<accounts::Error> for ApiError {
             Error::TooManyCodes => {
                 let retry_after_s = SIGN_IN_LIFETIME.as_secs();
                 return Self::rate_limited("codes that were requested but not used", retry_after_s);
+            }
+            Error::TooManyTickets => {
+                let retry_after_s = TICKET_LIFETIME.as_secs();
+                return Self::rate_limited("downloads that were announced and not begun", retry_after_s);
+            }
+            Error::TooManyAttempts { retry_after_s } => {
+                return Self::rate_limited("failed attempts", *retry_after_s);
             }
             Error::Away(_) => "unavailable",
             Error::Internal(_) => return Self::internal(&error),

@@ -38,7 +38,7 @@ use crate::web::metrics::Pipe;
 use crate::web::peer_accept::PROBE;
 use crate::web::socket::offered_token;
 use crate::web::state::AppState;
-use crate::web::tickets::{self, Shown};
+use crate::web::tickets;
 
 /// Paths about this process alone, and those whose handler finds out itself whose request it is.
 const LOCAL: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/runner"];
@@ -56,8 +56,6 @@ const CHANNEL_DELIVERIES: &str = "/api/v1/channel-deliveries/";
 enum Asker {
     Nobody,
     User(UserId),
-    /// The one whose ticket the node with this id made.
-    OfNode(String),
 }
 
 /// The middleware; only for a node that forwards.
@@ -83,20 +81,15 @@ pub async fn forward(State(state): State<AppState>, mut request: Request, next: 
         // Never forwarded again.
         return match asker {
             Asker::User(user) if !cluster.is_home(user).await => not_here(),
-            Asker::OfNode(_) => not_here(),
             Asker::User(_) | Asker::Nobody => next.run(request).await,
         };
     }
-    let routed = match asker {
-        Asker::Nobody => return next.run(request).await,
-        Asker::OfNode(node) => to_node(&state, cluster, &node, request).await,
-        Asker::User(user) => match to_home(&state, cluster, user, request).await {
-            Ok(Routed::Here(request)) => return next.run(request).await,
-            Ok(Routed::Answer(response)) => Ok(response),
-            Err(error) => Err(error),
-        },
-    };
-    routed.unwrap_or_else(IntoResponse::into_response)
+    let Asker::User(user) = asker else { return next.run(request).await };
+    match to_home(&state, cluster, user, request).await {
+        Ok(Routed::Here(request)) => next.run(request).await,
+        Ok(Routed::Answer(response)) => response,
+        Err(error) => error.into_response(),
+    }
 }
 
 /// The answer of a node that is not the user's home.
@@ -114,12 +107,8 @@ async fn asker(
     connection: Option<&Connection>,
 ) -> Result<Asker, ApiError> {
     let mut token = bearer_token(headers).or_else(|| offered_token(headers)).map(str::to_owned);
-    if token.is_none() && tickets::is_bare(headers) {
-        match state.tickets.shown(method, uri) {
-            Some(Shown::Of(node)) => return Ok(Asker::OfNode(node)),
-            Some(Shown::Own(owner)) => token = Some(owner),
-            None => {}
-        }
+    if token.is_none() {
+        token = tickets::shown(state, method, headers, uri).await?;
     }
     let Some(token) = token else { return of_delivery(state, uri.path(), connection).await };
     let cookies: Vec<&str> = cookies(headers, &state.cookie_name).collect();
@@ -228,33 +217,6 @@ async fn attempt(
             tracing::warn!("{}", failed.error);
             let message = "the server that works for you did not answer; look if the change was made before you repeat it";
             Err(ApiError::new("unavailable", message))
-        }
-    }
-}
-
-/// Sends the request of a ticket to the node that made it.
-async fn to_node(
-    state: &AppState,
-    cluster: &Cluster,
-    node: &str,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let peer = cluster.peers.directory().with_id(node).ok_or_else(ApiError::unauthorized)?;
-    let (parts, body) = request.into_parts();
-    match pass(state, cluster, &peer, &parts, body).await {
-        Ok(Some(answer)) => {
-            // The node opened the download for this ticket.
-            if answer.status().is_success()
-                && let Some(connection) = parts.extensions.get::<Connection>()
-            {
-                connection.prove();
-            }
-            Ok(answer)
-        }
-        Ok(None) => Err(unavailable()),
-        Err(failed) => {
-            tracing::warn!("{}", failed.error);
-            Err(unavailable())
         }
     }
 }

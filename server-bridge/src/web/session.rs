@@ -1,7 +1,5 @@
 //! Logging in and out, and the current user.
 
-use std::time::Instant;
-
 use accounts::User;
 use accounts::limits::LOGIN_NAME_BYTES;
 use api::session::{LoggedIn, Login, Me, UserView};
@@ -15,6 +13,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::{Caller, session_cookie};
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::logins::begin_attempt;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -41,11 +40,10 @@ pub async fn login(
     let address = address_key(connection.client);
     let name = &login.user[..login.user.floor_char_boundary(LOGIN_NAME_BYTES)];
     let is_known = state.accounts.is_known_address(&login.user, address).await?;
-    let limited = |seconds| ApiError::rate_limited("failed logins", seconds);
-    let attempt = state.logins.take(address, name, is_known, Instant::now()).map_err(limited)?;
+    let attempt = begin_attempt(&state, (address, name, is_known), "failed logins").await?;
     let user = state.accounts.log_in(&login.user, &login.password, address).await?;
     connection.prove();
-    attempt.succeeded();
+    attempt.succeeded().await;
     let (cookie, body) = begin_session(&state, user, is_page(&headers)).await?;
     Ok((cookie, Json(body)))
 }

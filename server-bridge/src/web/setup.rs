@@ -4,7 +4,6 @@
 //! once: anyone who can read the server's output could also make one with `sandbridge user add`.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Instant;
 
 use accounts::limits::PASSWORD_MIN_CHARS;
 use api::server::{AboutView, FirstAccount, LimitsView, StatusView};
@@ -22,6 +21,7 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::{host, is_loopback};
+use crate::web::logins::begin_attempt;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -109,9 +109,8 @@ pub async fn make(
 ) -> Result<impl IntoResponse, ApiError> {
     let address = address_key(connection.client);
     // Wrong ones are limited like wrong passwords (no account has the empty name); guesses do not block the right one.
-    if !state.accounts.is_first_secret(&secret) {
-        let limited = |seconds| ApiError::rate_limited("attempts", seconds);
-        state.logins.take(address, "", true, Instant::now()).map_err(limited)?;
+    if !state.accounts.is_first_secret(&secret).await? {
+        let _failed = begin_attempt(&state, (address, "", true), "attempts").await?;
     }
     let user = state.accounts.make_first(&secret, &name, &password, address).await?;
     connection.prove();

@@ -3,8 +3,6 @@
 //! The code comes after `#` in the address of a page, a part that browsers never send. It is valid once, for a short time,
 //! and only while the session that requested it lasts; the page gets an ordinary page session, including the cookie.
 
-use std::time::Instant;
-
 use accounts::limits::SIGN_IN_LIFETIME;
 use api::session::{LoggedIn, ShownCode, SignInView};
 use axum::extract::State;
@@ -16,6 +14,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::logins::begin_attempt;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -63,10 +62,9 @@ pub async fn redeem(
         return Err(ApiError::new("forbidden", message));
     }
     let address = address_key(connection.client);
-    if !state.accounts.is_sign_in(&code) {
+    if !state.accounts.is_sign_in(&code).await? {
         // Wrong ones are limited like wrong passwords (no account has the empty name).
-        let limited = |seconds| ApiError::rate_limited("attempts", seconds);
-        state.logins.take(address, "", true, Instant::now()).map_err(limited)?;
+        let _failed = begin_attempt(&state, (address, "", true), "attempts").await?;
     }
     let user = state.accounts.redeem_sign_in(&code, address).await?;
     connection.prove();

@@ -21,13 +21,11 @@ use crate::web::error::ApiError;
 use crate::web::guard::HostPolicy;
 use crate::web::hub::Hub;
 use crate::web::install::HandOut;
-use crate::web::logins::LoginLimits;
 use crate::web::mcp::Mcp;
 use crate::web::rate::RateLimiter;
 use crate::web::ready::Readiness;
 use crate::web::searches::Searches;
 use crate::web::setup::Facts;
-use crate::web::tickets::Tickets;
 
 /// The state of the server. Cheap to clone; every clone is the same.
 #[derive(Clone)]
@@ -63,12 +61,8 @@ pub struct Shared {
     pub public_url: Option<String>,
     /// True if TLS is built in.
     pub tls: bool,
-    /// Failed logins.
-    pub logins: LoginLimits,
     /// The name of the cookie of pages' sessions.
     pub cookie_name: String,
-    /// Tickets for fetches of browsers without a token.
-    pub tickets: Tickets,
     /// Invalid keys of programs, by address.
     pub refused_keys: RateLimiter<IpAddr>,
     /// Refused registrations by address.

@@ -1,7 +1,5 @@
 //! Accounts, for administrators; and a user's own password.
 
-use std::time::Instant;
-
 use accounts::{Change, NewUser, User};
 use api::account::{AccountChange, AccountView, NewAccount, PasswordChange};
 use api::session::LoggedIn;
@@ -16,6 +14,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::logins::begin_attempt;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -101,11 +100,10 @@ pub async fn change_password(
     let name = &caller.user.name;
     // A session may try passwords as slowly as a client without one.
     let address = address_key(connection.client);
-    let limited = |seconds| ApiError::rate_limited("failed attempts", seconds);
-    let attempt = state.logins.take(address, name, true, Instant::now()).map_err(limited)?;
+    let attempt = begin_attempt(&state, (address, name, true), "failed attempts").await?;
     let changed = state.accounts.change_own_password(&caller.user, &current, &new).await;
     if !matches!(changed, Err(accounts::Error::WrongPassword(_))) {
-        attempt.succeeded();
+        attempt.succeeded().await;
     }
     changed?;
     let (cookie, session) = begin_session(&state, caller.user, caller.browser.is_some()).await?;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { expect, expectAccessible, PASSWORD, say, signedIn, test } from "../house/test";
 
-const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Hooks", "MCP servers", "Memory", "Usage and cost", "API keys", "Users", "Audit", "About"];
+const SECTIONS = ["General", "Appearance", "Account", "Runners", "Models", "Approvals", "Hooks", "MCP servers", "Memory", "Usage and cost", "API keys", "Users", "Nodes", "Audit", "About"];
 /** Together they have every colour of the settings. */
 const COLOURFUL = ["Runners", "Approvals", "Usage and cost"];
 
@@ -25,6 +25,9 @@ test("every section opens, is accessible in both themes, and has an address", as
     await expectAccessible(page);
     await page.emulateMedia({ colorScheme: "light" });
   }
+  await open(page, "Nodes");
+  await expect(page.getByText("This server works alone.")).toBeVisible();
+  await open(page, "About");
   await page.reload();
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
   await page.keyboard.press("Escape");
@@ -57,7 +60,7 @@ test("users are only for administrators", async ({ alice, browser, server }) => 
   const bob = await server.person("bob");
   const { page, errors } = await signedIn(browser, bob);
   await open(page, "General");
-  await expect(page.getByRole("button", { name: "Users", exact: true })).toHaveCount(0);
+  for (const section of ["Users", "Nodes"]) await expect(page.getByRole("button", { name: section, exact: true })).toHaveCount(0);
   await page.goto("/#/settings/users");
   await expect(page.getByRole("heading", { name: "General", exact: true })).toBeVisible();
   expect([alice.name, errors]).toEqual(["alice", []]);

@@ -35,6 +35,15 @@ pub enum Error {
     /// Too many codes were requested and not used.
     #[error("too many codes were requested but not used")]
     TooManyCodes,
+    /// Too many tickets were requested and not used.
+    #[error("too many downloads were announced but not begun")]
+    TooManyTickets,
+    /// Too many attempts failed.
+    #[error("too many failed attempts; try again in {retry_after_s} s")]
+    TooManyAttempts {
+        /// The time until another one is allowed, in seconds.
+        retry_after_s: u64,
+    },
     /// The secret of the first account is wrong.
     #[error(
         "that is not the secret that `sandbridge serve` printed when it started; look again, or restart the server for a new one"

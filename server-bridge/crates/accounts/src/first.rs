@@ -1,56 +1,41 @@
 //! The first account. While there is no user, the server prints a secret when it starts. The person who presents it makes
-//! the first administrator, once: anyone who can read the server's output could also make one with `sandbridge user add`.
+//! the first administrator, once: anyone who can read the server's output could also make one with `sandbridge user add`. Each node
+//! prints its own, and every node takes any of them.
 
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest, Sha256};
-use store::{Name, User};
-use subtle::ConstantTimeEq;
+use store::{Name, NewOneTime, OneTimeKind, User};
 
-use crate::limits::FIRST_SECRET_BYTES;
+use crate::limits::{FIRST_SECRET_BYTES, FIRST_SECRET_LIFETIME};
 use crate::{Accounts, Error, Result};
 
-/// The hash of the secret for the first account; `None` once that is made.
-#[derive(Debug, Default)]
-pub(crate) struct FirstSecret(Mutex<Option<[u8; 32]>>);
-
-impl FirstSecret {
-    fn begin(&self) -> String {
-        let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; FIRST_SECRET_BYTES]>());
-        *self.lock() = Some(Sha256::digest(&secret).into());
-        secret
-    }
-
-    /// True if this is the secret; compares in constant time.
-    fn is_opened_by(&self, secret: &str) -> bool {
-        let shown = Sha256::digest(secret);
-        self.lock().is_some_and(|known| bool::from(known.as_slice().ct_eq(shown.as_slice())))
-    }
-
-    fn is_due(&self) -> bool {
-        self.lock().is_some()
-    }
-
-    fn end(&self) {
-        *self.lock() = None;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<[u8; 32]>> {
-        // Each change is a single step, so the data stays consistent if another thread panics.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Accounts {
-    /// The secret for the first account, to be shown once; `None` if there is an account.
+    /// The secret for the first account, to be shown once; `None` if there is an account. It replaces the last one of the same server,
+    /// which is a node's URL, or empty for a server that works alone.
     ///
     /// # Errors
     /// [`Error::Internal`].
-    pub async fn begin_first(&self) -> Result<Option<String>> {
-        Ok(if self.store.has_users().await? { None } else { Some(self.codes.first.begin()) })
+    pub async fn begin_first(&self, server: &str) -> Result<Option<String>> {
+        if self.store.has_users().await? {
+            return Ok(None);
+        }
+        let secret = URL_SAFE_NO_PAD.encode(rand::random::<[u8; FIRST_SECRET_BYTES]>());
+        let kind = OneTimeKind::FirstAccount;
+        self.store.forget_one_time(kind, Some(server)).await?;
+        let new = NewOneTime {
+            kind,
+            secret: &secret,
+            owner: server,
+            document: "",
+            lifetime: FIRST_SECRET_LIFETIME,
+            // Each server has one.
+            most: i64::MAX,
+            most_of_owner: i64::MAX,
+        };
+        self.store.put_one_time(&new).await?;
+        Ok(Some(secret))
     }
 
     /// True if the first account has yet to be made.
@@ -58,12 +43,15 @@ impl Accounts {
     /// # Errors
     /// [`Error::Internal`].
     pub async fn is_first_due(&self) -> Result<bool> {
-        Ok(self.codes.first.is_due() && !self.store.has_users().await?)
+        Ok(!self.store.has_users().await? && self.store.has_one_time(OneTimeKind::FirstAccount).await?)
     }
 
-    /// True if this is the secret of the first account. The caller has to slow down wrong ones.
-    pub fn is_first_secret(&self, secret: &str) -> bool {
-        self.codes.first.is_opened_by(secret)
+    /// True if this is a secret of the first account. The caller has to slow down wrong ones.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn is_first_secret(&self, secret: &str) -> Result<bool> {
+        Ok(self.store.find_one_time(OneTimeKind::FirstAccount, secret).await?.is_some())
     }
 
     /// Makes the first account, an administrator's, for the holder of the secret, and records their address.
@@ -80,33 +68,16 @@ impl Accounts {
         if self.store.has_users().await? {
             return Err(Error::SetUpAlready);
         }
-        if !self.is_first_secret(secret) {
+        // It is used up when the account is made: a name against the rules costs nothing.
+        if !self.is_first_secret(secret).await? {
             self.note(None, "setup", &address.to_string(), "forbidden").await;
             return Err(Error::WrongSecret);
         }
         let name = Name::parse(name)?;
         let user = self.store.add_first_user(&name, password).await?.ok_or(Error::SetUpAlready)?;
-        self.codes.first.end();
+        self.store.forget_one_time(OneTimeKind::FirstAccount, None).await?;
         self.store.remember_login_address(user.id, address).await?;
         self.note(Some(&user.name), "setup", &user.name, "ok").await;
         Ok(user)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_secret_opens_until_the_first_account_is_made_and_the_next_one_replaces_it() {
-        let known = FirstSecret::default();
-        assert!(!known.is_due() && !known.is_opened_by(""));
-        let first = known.begin();
-        assert!(known.is_due() && known.is_opened_by(&first));
-        let second = known.begin();
-        assert!(!known.is_opened_by(&first) && known.is_opened_by(&second));
-        assert!(!known.is_opened_by(&second[1..]) && !known.is_opened_by(""));
-        known.end();
-        assert!(!known.is_opened_by(&second));
     }
 }

@@ -1,7 +1,7 @@
 //! Accounts: the users of the server, their authentication, and their audit trail.
 //!
 //! One [`Accounts`] serves every front end. Each of its calls checks what its caller may do, does it, and writes the audit
-//! entry, so that a front end need not: it parses, calls and answers. Limits on attempts stay with the front end, which
+//! entry, so that a front end need not: it parses, calls and answers. The front end says when an attempt begins, as it
 //! alone has a request's origin. Nothing here depends on HTTP or a sandbox.
 //!
 //! | module | holds |
@@ -9,6 +9,8 @@
 //! | `users` | accounts, for administrators; a user's own password |
 //! | `first` | the first account of a server, and the secret that makes it |
 //! | `sessions` | logging in and out, confirming the password |
+//! | `attempts` | limits on failed logins |
+//! | `tickets` | secrets in the addresses of a browser's own fetches |
 //! | `sign_ins` | codes that sign a page in without a password |
 //! | `keys` | keys of programs |
 //! | `runners` | registered machines and their tokens |
@@ -24,6 +26,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod admission;
+mod attempts;
 mod error;
 mod events;
 mod first;
@@ -36,6 +39,7 @@ mod settings;
 mod sign_ins;
 #[cfg(test)]
 mod tests;
+mod tickets;
 mod trail;
 mod usage;
 mod users;
@@ -45,6 +49,7 @@ use std::sync::Arc;
 use store::Store;
 
 pub use admission::{Admitted, Showing, TokenRefused};
+pub use attempts::Attempt;
 pub use error::{Error, Result};
 pub use events::AccountEvent;
 pub use keys::NewKey;
@@ -54,6 +59,7 @@ pub use store::{
     API_KEY_PREFIX, ApiKey, AuditRecord, ChatId, KeyId, KeyScope, NewToken, Node, NodeState, Runner,
     RunnerId, Secret, TurnUsage, UsageRow, User, UserId,
 };
+pub use tickets::Ticket;
 pub use trail::{Act, Trail, TrailPage};
 pub use usage::Usage;
 pub use users::{Change, NewUser};
@@ -62,21 +68,13 @@ pub use users::{Change, NewUser};
 #[derive(Clone, Debug)]
 pub struct Accounts {
     store: Store,
-    codes: Arc<Codes>,
     events: Arc<events::Events>,
-}
-
-/// Secrets that are kept only in memory.
-#[derive(Debug, Default)]
-struct Codes {
-    first: first::FirstSecret,
-    sign_ins: sign_ins::SignIns,
 }
 
 impl Accounts {
     /// The accounts in this store.
     pub fn new(store: Store) -> Self {
-        Self { store, codes: Arc::default(), events: Arc::default() }
+        Self { store, events: Arc::default() }
     }
 
     /// The time by the store's clock, in Unix milliseconds.

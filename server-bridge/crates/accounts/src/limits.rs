@@ -10,9 +10,25 @@ pub const TRAIL_PAGE_MAX_ROWS: u32 = 500;
 pub const LOGIN_NAME_BYTES: usize = 63;
 /// Random bytes of the secret for the first account: 192 bits.
 pub const FIRST_SECRET_BYTES: usize = 24;
+/// How long such a secret is valid: a year; a server that starts again shows another one.
+pub const FIRST_SECRET_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// How long a sign-in code is valid.
 pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(5 * 60);
 /// Random bytes of such a code: 192 bits.
 pub const SIGN_IN_BYTES: usize = 24;
 /// The most unused sign-in codes, of all sessions.
-pub const SIGN_INS: usize = 100;
+pub const SIGN_INS: i64 = 100;
+/// How long a ticket is valid.
+pub const TICKET_LIFETIME: Duration = Duration::from_secs(60);
+/// Random bytes of a ticket: 192 bits.
+pub const TICKET_BYTES: usize = 24;
+/// The most unused tickets, of all sessions.
+pub const TICKETS: i64 = 10_000;
+/// The most unused tickets of one session: as many as the pictures on a page.
+pub const TICKETS_PER_SESSION: i64 = 200;
+/// Failed logins for one name from one address, per minute.
+pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
+/// Failed logins for one name from all addresses together that did not log in to it before, per minute.
+pub const LOGINS_PER_ACCOUNT_PER_MINUTE: u32 = 30;
+/// Failed logins from one address under any name, per minute.
+pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;

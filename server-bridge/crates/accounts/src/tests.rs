@@ -12,7 +12,7 @@ const PASSWORD: &str = "correct horse";
 /// Accounts with their first administrator, `ada`.
 async fn accounts() -> (Accounts, User) {
     let accounts = Accounts::new(Store::open_in_memory().await.unwrap());
-    let secret = accounts.begin_first().await.unwrap().unwrap();
+    let secret = accounts.begin_first("").await.unwrap().unwrap();
     let ada = accounts.make_first(&secret, "ada", PASSWORD, HERE).await.unwrap();
     (accounts, ada)
 }
@@ -34,7 +34,7 @@ async fn last(accounts: &Accounts, reader: &User) -> String {
 async fn the_first_account_is_made_once_by_who_shows_the_secret() {
     let accounts = Accounts::new(Store::open_in_memory().await.unwrap());
     assert!(!accounts.is_first_due().await.unwrap(), "no secret was printed yet");
-    let secret = accounts.begin_first().await.unwrap().unwrap();
+    let secret = accounts.begin_first("").await.unwrap().unwrap();
     assert!(accounts.is_first_due().await.unwrap());
     let wrong = accounts.make_first("guess", "eve", PASSWORD, HERE).await;
     assert!(matches!(wrong, Err(Error::WrongSecret)), "{wrong:?}");
@@ -48,7 +48,23 @@ async fn the_first_account_is_made_once_by_who_shows_the_secret() {
     );
     let again = accounts.make_first(&secret, "eve", PASSWORD, HERE).await;
     assert!(matches!(again, Err(Error::SetUpAlready)), "{again:?}");
-    assert_eq!(accounts.begin_first().await.unwrap(), None);
+    assert_eq!(accounts.begin_first("").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_secret_of_any_node_makes_the_first_account_and_a_later_one_of_its_node_replaces_it() {
+    let accounts = Accounts::new(Store::open_in_memory().await.unwrap());
+    let old = accounts.begin_first("http://a:1").await.unwrap().unwrap();
+    let of_other = accounts.begin_first("http://b:1").await.unwrap().unwrap();
+    let new = accounts.begin_first("http://a:1").await.unwrap().unwrap();
+    let is_secret = async |secret: &str| accounts.is_first_secret(secret).await.unwrap();
+    assert!(!is_secret(&old).await && is_secret(&new).await && is_secret(&of_other).await);
+    assert!(!is_secret("").await && !is_secret(&new[1..]).await);
+    let unnamed = accounts.make_first(&of_other, "not a name!", PASSWORD, HERE).await;
+    assert!(matches!(unnamed, Err(Error::Invalid(_))), "{unnamed:?}");
+    accounts.make_first(&of_other, "ada", PASSWORD, HERE).await.unwrap();
+    assert!(!is_secret(&new).await && !is_secret(&of_other).await, "there is an account");
+    assert!(!accounts.is_first_due().await.unwrap());
 }
 
 #[tokio::test]
@@ -111,7 +127,7 @@ async fn a_code_signs_in_while_its_session_lasts() {
     let session = accounts.begin_session(&ada, false).await.unwrap();
     let token = session.token.expose();
     let code = accounts.issue_sign_in(&ada, token).await.unwrap();
-    assert!(accounts.is_sign_in(&code) && !accounts.is_sign_in("guess"));
+    assert!(accounts.is_sign_in(&code).await.unwrap() && !accounts.is_sign_in("guess").await.unwrap());
     assert_eq!(accounts.redeem_sign_in(&code, HERE).await.unwrap(), ada);
     assert_eq!(last(&accounts, &ada).await, "ada sign_in - 192.0.2.1 ok");
     assert!(matches!(accounts.redeem_sign_in(&code, HERE).await, Err(Error::WrongCode)), "once");

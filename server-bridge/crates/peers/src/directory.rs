@@ -73,11 +73,6 @@ impl Directory {
         self.find(|node| node.public_key == key)
     }
 
-    /// The live node whose id begins with this text, which is not empty.
-    pub fn with_id(&self, start: &str) -> Option<Arc<PeerNode>> {
-        self.find(|node| !start.is_empty() && node.id.starts_with(start))
-    }
-
     /// The node with the fewest homes among those that take more and have another URL than `own`.
     pub fn least_busy(&self, own: &str) -> Option<Arc<PeerNode>> {
         let nodes = self.0.nodes.borrow();

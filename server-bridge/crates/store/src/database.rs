@@ -20,7 +20,7 @@ pub(crate) use self::sqlite::newest_step;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::membership::Membership;
-use crate::sql::{Connection, Locked, Pool, Scope, Transaction, Writer, query, query_scalar};
+use crate::sql::{Connection, Locked, On, Pool, Scope, Transaction, Writer, query, query_scalar};
 
 /// The use of the connections to the database that are for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +144,12 @@ impl Database {
     }
 
     /// The time by the database's clock, in Unix milliseconds; a file has the clock of its process.
-    pub(crate) async fn now_ms(&self, clock: &Clock, transaction: &mut Transaction) -> Result<i64> {
+    pub(crate) async fn now_ms<'e>(&self, clock: &Clock, on: impl On<'e>) -> Result<i64> {
         if !self.is_postgres() {
             return Ok(clock.now_ms());
         }
         let now = "SELECT CAST(EXTRACT(EPOCH FROM pg_catalog.clock_timestamp()) * 1000 AS BIGINT)";
-        Ok(query_scalar(now).fetch_one(transaction).await?)
+        Ok(query_scalar(now).fetch_one(on).await?)
     }
 
     /// Removes the remains of deleted and replaced rows of `subscriptions` from the database's files; returns true if nothing

@@ -41,6 +41,7 @@
 //! | `search`, `chat_search` | finding messages, and conversations |
 //! | `message_index` | the full-text index of messages |
 //! | `login_addresses` | addresses that logged in to an account |
+//! | `one_time`, `attempts` | secrets that work once; counts of failed logins |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
@@ -65,6 +66,7 @@
 
 mod approvals;
 mod asks;
+mod attempts;
 mod audit;
 mod away;
 mod backup;
@@ -106,6 +108,7 @@ mod name;
 mod nodes;
 mod oauth_grants;
 mod offloads;
+mod one_time;
 mod own;
 mod passwords;
 mod patience;
@@ -140,6 +143,7 @@ use std::sync::Arc;
 pub use self::search::{FoundMessage, MessageRank, MessageSearch};
 pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
+pub use attempts::Bucket;
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use backup::check_backup;
 pub use channels::{
@@ -187,6 +191,7 @@ pub use messages::{Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use nodes::{NewNode, Node, NodeState, PeerNode, Renewal};
 pub use offloads::{Offload, OffloadedRead};
+pub use one_time::{NewOneTime, OneTimeKind};
 pub use patience::{patiently, until_done};
 pub use permission_rules::{PermissionRule, RuleEffect};
 pub use plugins::{PluginFile, PluginRow, SharedPlugin};

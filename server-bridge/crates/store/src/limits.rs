@@ -59,6 +59,12 @@ pub const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
 pub const LOGIN_ADDRESS_LIFETIME_MS: i64 = 90 * DAY_MS;
 /// The most such addresses that are remembered for an account.
 pub const LOGIN_ADDRESSES_PER_USER: i64 = 16;
+/// The largest document of a secret that works once, in bytes.
+pub const ONE_TIME_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
+/// How long used-up attempts take to come back, and how much attempts can be ahead: a minute.
+pub const ATTEMPTS_WINDOW_MS: i64 = MINUTE_MS;
+/// The most counts of attempts that are kept beyond a minute's flood; those nearest to being over make room.
+pub const ATTEMPTS_KEPT: i64 = 100_000;
 /// How long a runner's old token works after a rotation: 24 hours.
 pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
 /// How long a one-use token works unless its issuer says otherwise: 1 hour.

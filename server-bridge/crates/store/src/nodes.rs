@@ -99,6 +99,16 @@ impl Store {
         self.database.node_id().is_some()
     }
 
+    /// The time in Unix milliseconds for what any node may look at within a minute: by the database's clock for a node, as the clocks
+    /// of nodes need not agree.
+    pub(crate) async fn shared_now_ms(&self) -> Result<i64> {
+        if self.is_node() {
+            self.database.now_ms(&self.clock, self.database.reader()).await
+        } else {
+            Ok(self.now_ms())
+        }
+    }
+
     /// Adds a node, or adds it again after it counted as gone. A dead node with the same URL is replaced.
     ///
     /// # Errors
@@ -244,7 +254,7 @@ impl Store {
 }
 
 async fn is_live(store: &Store, transaction: &mut Transaction, url: &str) -> Result<Option<bool>> {
-    let now_ms = store.database.now_ms(&store.clock, transaction).await?;
+    let now_ms = store.database.now_ms(&store.clock, &mut *transaction).await?;
     let found: Option<(bool,)> =
         query_as("SELECT state <> 'gone' AND lease_until_ms > $1 FROM nodes WHERE url = $2")
             .bind(now_ms)

@@ -25,6 +25,8 @@ const SEALED: &str = "aes-256-gcm-2:";
 
 /// The purpose of the key, for HKDF: another use of the same file gets another key.
 const PURPOSE: &[u8] = b"sandbridge: secrets in the database";
+/// The purpose of a key that is derived from a one-time secret.
+const PURPOSE_ONE_TIME: &[u8] = b"sandbridge: the document of a one-time secret";
 
 /// The server's key for sealing secrets. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -100,6 +102,15 @@ impl Sealer {
     /// A sealer with a random key, for a store that ends with its process.
     pub(crate) fn random() -> Self {
         Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(rand::random::<[u8; 32]>())))
+    }
+
+    /// A sealer whose key follows from a random secret, which is stored nowhere.
+    pub(crate) fn of_secret(secret: &str) -> Self {
+        let mut derived = [0; ENCRYPTION_KEY_BYTES];
+        Hkdf::<Sha256>::new(None, secret.as_bytes())
+            .expand(PURPOSE_ONE_TIME, &mut derived)
+            .expect("32 bytes are far below what HKDF can give");
+        Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(derived)))
     }
 
     /// A secret in its stored form. `place` names its owner and purpose: a secret that was moved elsewhere does not open.

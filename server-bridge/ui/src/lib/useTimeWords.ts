@@ -30,6 +30,8 @@ export function useTimeWords() {
       /** Of what will happen; "now" once its time has come. */
       until: (at: number, now: number) => relativeWords(Math.max(at, now), now, language),
       absolute: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" }),
+      /** The date with the time to the second. */
+      second: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium" }),
       /** For example "1,234", or "1.2K" with `compact`. */
       figure: (value: number, compact = false) =>
         new Intl.NumberFormat(language, compact ? { notation: "compact", maximumFractionDigits: 1 } : {}).format(value),

@@ -194,6 +194,9 @@ export function createRequests(client: ApiClient) {
       await client.DELETE("/api/v1/container", { params, ...within(CONTAINER_TIMEOUT_MS) });
     },
 
+    nodes: () => taken(client.GET("/api/v1/nodes")),
+    forgetNode: async (url: string) => void (await client.DELETE("/api/v1/nodes", { params: { query: { url } } })),
+
     users: () => taken(client.GET("/api/v1/users")),
     addUser: (name: string, password: string, admin: boolean) =>
       taken(client.POST("/api/v1/users", { body: { name, password, admin } })),

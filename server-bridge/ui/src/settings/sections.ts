@@ -12,6 +12,7 @@ import {
   LibraryBig,
   type LucideIcon,
   MessagesSquare,
+  Network,
   NotebookPen,
   Palette,
   Plug,
@@ -46,6 +47,7 @@ export interface Section {
     | "keys"
     | "users"
     | "server"
+    | "nodes"
     | "audit"
     | "about";
   icon: LucideIcon;
@@ -75,6 +77,7 @@ export const SECTIONS: Section[] = [
   { id: "keys", icon: KeyRound, group: "server", View: lazy(() => import("./Keys")) },
   { id: "users", icon: Users, group: "server", admin: true, View: lazy(() => import("./users/Users")) },
   { id: "server", icon: ServerCog, group: "server", admin: true, View: lazy(() => import("./ServerSettings")) },
+  { id: "nodes", icon: Network, group: "server", admin: true, View: lazy(() => import("./Nodes")) },
   { id: "audit", icon: ScrollText, group: "server", View: lazy(() => import("./Audit")) },
   { id: "about", icon: Info, group: "server", View: lazy(() => import("./About")) },
 ];

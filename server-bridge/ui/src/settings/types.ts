@@ -3,6 +3,10 @@ import type { Schemas } from "../api/client";
 
 export type Preferences = Schemas["PreferencesView"];
 
+/** A server that shares the database. */
+export type Node = Schemas["NodeView"];
+export type NodeState = Schemas["NodeState"];
+
 /** A kind of tool call that was allowed for good in a chat. */
 export type ApprovalRule = Schemas["ApprovalRuleView"];
 

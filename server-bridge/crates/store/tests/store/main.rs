@@ -12,6 +12,7 @@ mod login_addresses;
 mod memory_items;
 mod message_index;
 mod nodes;
+mod one_time;
 mod postgres;
 mod runners;
 mod search;

@@ -3,6 +3,7 @@
 mod copy;
 mod fences;
 mod given_up;
+mod one_time;
 mod races;
 mod statements;
 mod texts;

@@ -16,13 +16,13 @@ use crate::support::{add_user, postgres_url};
 const PAIRS: usize = 200;
 
 /// A node with its store, which claims no home by itself.
-struct Peer {
-    store: Store,
+pub(super) struct Peer {
+    pub(super) store: Store,
     member: Arc<Membership>,
     new: NewNode,
 }
 
-async fn peer(url: &str, at: &str) -> Peer {
+pub(super) async fn peer(url: &str, at: &str) -> Peer {
     let new = node(at, NODE_LEASE);
     let member = Arc::new(Membership::new(new.id.clone()));
     let store = Store::at_as_node(&PostgresUrl::parse(url).unwrap()).await.unwrap();

@@ -56,6 +56,7 @@ mod load;
 mod mcp;
 mod mcp_conformance;
 mod mcp_features;
+mod mcp_in_container;
 mod mcp_over_http;
 mod mcp_python;
 mod mcp_server;

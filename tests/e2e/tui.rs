@@ -7,6 +7,8 @@ use tests::process;
 use tests::tmux::Tmux;
 use tests::{Asked, Machine, Reply, ScriptedModel, Server, eventually};
 
+use crate::world::World;
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Follows its instructions, and reports that.
@@ -183,4 +185,33 @@ fn what_is_written_survives_the_server_and_sigterm_restores_the_terminal() {
         tmux.press(&["C-d"]);
         tmux.sees("ended 0");
     }
+}
+
+#[test]
+fn a_tool_of_a_published_mcp_server_is_allowed_and_its_result_is_shown() {
+    let script = |asked: &Asked| match asked.results().last() {
+        None => Reply::Call(vec![("mcp__everything__get-sum", json!({"a": 2, "b": 40}))]),
+        Some(result) => Reply::Say(format!("It told me: {result}")),
+    };
+    let world = World::new(script);
+    world.npm();
+    let everything = "mcp/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+    world.run(&["mcp-server", "add", "everything", "--", "node", everything, "stdio"]);
+    let tmux = Tmux::start(100, 30);
+    tmux.runs("", &world.alice, &["chat", "--new", "--approval", "ask"]);
+    tmux.sees("● laptop online");
+    tmux.types("add 2 and 40");
+    tmux.press(&["Enter"]);
+    tmux.sees("get-sum wants to run");
+    assert_eq!(world.model.asked().len(), 1, "nothing ran before it was allowed");
+    tmux.press(&["Tab"]);
+    tmux.sees("a allow once");
+    eventually("it is allowed", PATIENCE, || {
+        tmux.press(&["a"]);
+        (!tmux.screen().contains("wants to run")).then_some(())
+    });
+    tmux.sees("It told me: ");
+    let result = world.last_result();
+    assert!(result.contains("42"), "{result}");
+    tmux.sees("42");
 }

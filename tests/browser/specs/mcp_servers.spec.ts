@@ -1,9 +1,9 @@
 /** MCP servers in the settings: a waiting server is approved as a whole, a checked one lists its tools, and changes are
 /** shown. */
-import { copyFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expect, expectAccessible, picture, test } from "../house/test";
+import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
 /** A server with one tool, `echo`; a file that its command does not name holds the description of that tool. */
 const ECHO = join(import.meta.dirname, "../../fixtures/mcp_echo.py");
@@ -142,4 +142,27 @@ test("an address has headers, and is refused in words where it cannot be one", a
   await expect(inner).toContainText("oauth.clientSecret");
   await expect(page.locator("body")).not.toContainText("a-s3cret-of-mine");
   await expectAccessible(page);
+});
+
+test("a tool of a published server is added in the page, allowed in a chat, and its result is shown", async ({ page, model, laptop }) => {
+  const published = join(import.meta.dirname, "../../mcp/node_modules");
+  cpSync(published, join(laptop.workspace, "node_modules"), { recursive: true, verbatimSymlinks: true });
+  await page.goto("/#/settings/mcp");
+  await form(page).getByLabel("Name").fill("everything");
+  await form(page).getByLabel("Command line").fill("node node_modules/@modelcontextprotocol/server-everything/dist/index.js stdio");
+  await form(page).getByRole("button", { name: "Add server" }).click();
+  await form(page).getByRole("button", { name: "Check it now" }).click();
+  await expect(form(page).getByText(/^The server answered: it offers \d+ tools\.$/)).toBeVisible();
+  await page.goto("/");
+  model.answers((asked) => (isAfterTool(asked) ? { say: "It is added." } : { call: [["mcp__everything__get-sum", { a: 2, b: 40 }]] }));
+  await say(page, "Add 2 and 40");
+  const asked = page.getByRole("group", { name: /^Allow .*get-sum/ });
+  await expect(asked).toBeVisible();
+  await expectAccessible(page);
+  await picture(page, "mcp-call");
+  await asked.getByRole("button", { name: "Allow", exact: true }).click();
+  await expect(messages(page, "assistant").last()).toContainText("It is added.");
+  const result = page.getByTestId("tool").last();
+  await result.click();
+  await expect(page.getByText("The sum of 2 and 40 is 42.")).toBeVisible();
 });

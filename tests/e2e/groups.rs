@@ -13,6 +13,7 @@ mod budgets;
 mod chain_files;
 mod gates;
 mod people;
+pub(crate) mod private;
 mod terminal;
 mod tools;
 mod waits;

@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Asked, Machine, Person, Reply, eventually};
 
+mod attempts;
 mod budgets;
 mod chain_files;
 mod gates;
+mod grants;
 mod people;
 pub(crate) mod private;
 mod terminal;

@@ -74,6 +74,10 @@ impl Inner {
             Err(error) => return Err(error.into()),
         }
         let approval = match self.mode_for(&agent, user).await {
+            Ok(approval) => self.mode_for_wish(call, &agent, approval).await,
+            Err(error) => Err(error),
+        };
+        let approval = match approval {
             Ok(approval) => self.careful(call, &agent, approval).await?,
             Err(Error::Refused { text, .. }) => return Ok(Ready::Never(text)),
             Err(error) => return Err(error),

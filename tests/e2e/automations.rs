@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SECRET: &str = "a secret of sixteen or more";
 
 /// GitHub's signature of a body, computed by openssl.
-fn signature(secret: &str, body: &str) -> String {
+pub(crate) fn signature(secret: &str, body: &str) -> String {
     let mut openssl = Command::new("openssl")
         .args(["dgst", "-sha256", "-hmac", secret, "-r"])
         .stdin(Stdio::piped())
@@ -42,7 +42,7 @@ fn trigger(world: &World, name: &str, text: &str, more: &[&str]) -> String {
     saved["delivery_path"].as_str().unwrap().strip_prefix("/api/v1").unwrap().to_owned()
 }
 
-fn deliver(server: &Server, path: &str, signature: &str, body: &str) -> Answer {
+pub(crate) fn deliver(server: &Server, path: &str, signature: &str, body: &str) -> Answer {
     let client = Client::anonymous(server);
     client.send_with(
         "POST",

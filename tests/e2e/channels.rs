@@ -1,6 +1,7 @@
 //! Chats from messengers: a journey on each of them, what is lost or doubled when the server dies, and what only Telegram has. `messengers`
 //! and `stand_ins` show that the messengers' own clients accept the stand-ins.
 
+mod asking;
 mod cards;
 mod eastern;
 mod journey;

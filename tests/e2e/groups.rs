@@ -9,10 +9,13 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Asked, Machine, Person, Reply, eventually};
 
+mod attempts;
 mod budgets;
 mod chain_files;
 mod gates;
+mod grants;
 mod people;
+pub(crate) mod private;
 mod terminal;
 mod tools;
 mod waits;

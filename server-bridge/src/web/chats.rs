@@ -9,7 +9,7 @@ use api::turn::{ApprovalAnswer, ApprovalMode};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use chats::{ChatId, Find, Found, MessageId, Page, Saying, chat_view, message_view, shown_view};
+use chats::{Author, ChatId, Find, Found, MessageId, Page, Saying, chat_view, message_view, shown_view};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -162,7 +162,7 @@ pub async fn post(
     extract::Json(message): extract::Json<NewMessage>,
 ) -> Result<(StatusCode, Json<PostedView>), ApiError> {
     let NewMessage { text, send_id, attachments } = &message;
-    let saying = Saying { text, send_id: send_id.as_deref(), attachments };
+    let saying = Saying { text, send_id: send_id.as_deref(), attachments, author: Author::Owner };
     let answered = state.chats.say(&caller.user, &chat_id(&id)?, saying).await?;
     let (error, input) = (answered.error, answered.input);
     let messages = answered.messages.into_iter().map(message_view).collect();

@@ -61,7 +61,7 @@ async fn another_life_of_the_server_knows_what_was_said_and_does_what_the_last_o
     let id = path.trim_start_matches("/chats/").trim_end_matches("/messages");
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;
     let chat = store::ChatId::parse(id).unwrap();
-    server.store.say_once(user, &chat, "two", "/help").await.unwrap();
+    server.store.say_once(user, &chat, "two", "/help", store::Author::Owner).await.unwrap();
     let (_, home) = server.stop_and_reopen().await;
     let server = TestServer::start_in(home, ServeArgs::default()).await;
     let alice = server.log_in("alice").await;

@@ -54,7 +54,7 @@ pub struct MessageView {
     #[serde(default)]
     #[schema(required)]
     pub role: Role,
-    /// The id of the account of the person who wrote or ran it; null for messages of an agent or the server.
+    /// The id of the account of the person who wrote or ran it; null for what agents, the server, automations and groups say.
     #[schema(required)]
     pub author: Option<i64>,
     /// What it says.

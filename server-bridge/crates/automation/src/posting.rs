@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use api::words::{OverlappingRuns, RunOutcome};
-use chats::Saying;
+use chats::{Author, Saying};
 use store::{DueRun, Job, RunChat, RunState, User, run_send_id};
 
 use crate::document::Document;
@@ -131,7 +131,8 @@ impl Inner {
         };
         let chat = self.store.run_chat(job, run.run_id, chat).await?;
         let send_id = run_send_id(run.run_id);
-        let saying = Saying { text: &run.text, send_id: Some(&send_id), attachments: &[] };
+        let saying =
+            Saying { text: &run.text, send_id: Some(&send_id), attachments: &[], author: Author::Others };
         match self.chats.say(user, &chat, saying).await {
             Ok(answered) => {
                 let mut messages = answered.messages.iter().map(|message| message.id);

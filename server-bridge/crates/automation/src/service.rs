@@ -8,7 +8,9 @@ use api::words::Approval;
 use chats::ChatService;
 use futures_util::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
-use store::{APPROVAL, ASKED_SLOT, AuditEntry, Job, JobDraft, JobKind, NewRun, RunState, Store, User, hex};
+use store::{
+    APPROVAL, ASKED_SLOT, AuditEntry, ChatId, Job, JobDraft, JobKind, NewRun, RunState, Store, User, hex,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -56,6 +58,11 @@ impl Automations {
         self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
+    }
+
+    /// True for the chat of an agent of a group, which other people than its owner ask.
+    pub(crate) async fn is_of_group(&self, chat: &ChatId) -> Result<bool> {
+        Ok(self.0.store.group_agent_in(chat).await?.is_some())
     }
 
     /// A user's automations, by name.

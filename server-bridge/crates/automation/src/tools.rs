@@ -239,6 +239,9 @@ impl TypedTool for EventTrigger {
     }
 }
 
+/// The answer to an agent of a group.
+const OF_GROUP: &str = "an agent of a group does not see its owner's automations, since other people ask it too; it can only propose a new one";
+
 /// Does what an agent asks for, with automations of one kind.
 async fn act(
     automations: &Automations,
@@ -250,6 +253,12 @@ async fn act(
 ) -> Result<Outcome, Failure> {
     let user = context.user;
     let done = async {
+        if let Ok(turn) = context.agent()
+            && action != Action::Add
+            && automations.is_of_group(turn.root).await?
+        {
+            return Err(Error::refused("forbidden", OF_GROUP));
+        }
         if !matches!(action, Action::List | Action::Add) {
             let all = automations.list(user).await?;
             let Some(known) = all.iter().find(|known| known.name == name && known.kind == *kind) else {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use api::card::CardReply;
-use chats::{Answered, Saying, Surface};
+use chats::{Answered, Author, Saying, Surface};
 use platforms::Styled;
 use platforms::event::Message;
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,12 @@ impl Inner {
         let Incoming { live, row, event, .. } = incoming;
         let account = &live.account;
         let send_id = hex(&Sha256::digest(format!("channel/{}/{}", account.id, row.platform_id)));
-        let saying = Saying { text: &post.text, send_id: Some(&send_id), attachments: &post.attachments };
+        let saying = Saying {
+            text: &post.text,
+            send_id: Some(&send_id),
+            attachments: &post.attachments,
+            author: Author::Owner,
+        };
         let said = match &post.card {
             Some((message, reply)) => {
                 let surface = Surface(&account.kind);

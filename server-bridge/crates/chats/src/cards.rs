@@ -8,7 +8,7 @@
 use api::card::{CardAnswer, CardDocument, CardReply};
 use api::document::{AgentDocument, ToolData};
 use sha2::{Digest as _, Sha256};
-use store::{AuditEntry, ChatId, Message, MessageId, User, hex};
+use store::{AuditEntry, Author, ChatId, Message, MessageId, User, hex};
 
 use crate::house::ChatService;
 use crate::sends::{Answered, Saying};
@@ -88,8 +88,13 @@ impl ChatService {
             Err(error) => return Err(Error::refused("invalid", error.to_string())),
         };
         let send_id = hex(&Sha256::digest(format!("card/{message}")));
-        let said =
-            self.say(user, chat, Saying { text: &text, send_id: Some(&send_id), attachments: &[] }).await;
+        let said = self
+            .say(
+                user,
+                chat,
+                Saying { text: &text, send_id: Some(&send_id), attachments: &[], author: Author::Owner },
+            )
+            .await;
         let answered = match said {
             Err(Error::Refused { kind: "conflict", .. }) => {
                 let text = "this card was answered already; the first answer counts";

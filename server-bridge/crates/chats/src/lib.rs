@@ -115,7 +115,7 @@ pub use memories::MemorySettings;
 pub use models::ModelsConfig;
 pub use preferences::Preferences;
 pub use sends::{Answered, Saying};
-pub use store::{ApprovalRule, Chat, ChatId, Message, MessageId, MessageRole, SubAgent};
+pub use store::{ApprovalRule, Author, Chat, ChatId, Message, MessageId, MessageRole, SubAgent};
 pub use told::Told;
 pub use undo::{RestoredFile, TakeBack, TakenBack, Turns};
 pub use views::{chat_view, message_view, shown_view};

@@ -4,7 +4,7 @@
 //! to the first one, even after a restart of the server, since the id is recorded with the message in one step.
 
 use serde::{Deserialize, Serialize};
-use store::{Chat, ChatId, KnownSend, Message, MessageId, User};
+use store::{Author, Chat, ChatId, KnownSend, Message, MessageId, User};
 
 use crate::house::House;
 use crate::limits::SEND_INPUT_KEPT_BYTES;
@@ -19,6 +19,8 @@ pub struct Saying<'a> {
     pub send_id: Option<&'a str>,
     /// The paths of files that were attached to this chat for it, 16 at most; the text may be empty then.
     pub attachments: &'a [String],
+    /// Whose words these are. Those of others need a `send_id`.
+    pub author: Author,
 }
 
 /// The immediate result of a message; the rest comes as [`crate::ChatEvent`]s. See [`Posted`]: a repetition gets this part

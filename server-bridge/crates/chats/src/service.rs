@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use api::language::Language;
 use execs::{Ledger, Recorded, Stops};
 use sandbox::SandboxRouter;
-use store::{ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
+use store::{Author, ChatId, Message, MessageId, MessageRole, Said, Store, UserId};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -219,10 +219,16 @@ impl ChatService {
     /// # Errors
     /// As for [`ChatService::post`]; [`Error::Refused`] for another text under the same id.
     pub async fn say(&self, user: &store::User, chat: &ChatId, saying: Saying<'_>) -> Result<Answered> {
-        let Saying { text, send_id, attachments } = saying;
+        let Saying { text, send_id, attachments, author } = saying;
         let text = with_attachments(text, attachments)?;
         let text = text.as_str();
-        let Some(send_id) = send_id else { return Ok(self.post(user, chat, text).await?.into()) };
+        let send_id = match (send_id, author) {
+            (Some(send_id), _) => send_id,
+            (None, Author::Owner) => return Ok(self.post(user, chat, text).await?.into()),
+            (None, Author::Others) => {
+                return Err(Error::Invalid { rule: "has the words of others, and needs a send_id" });
+            }
+        };
         let _tracked = self.check_saying(user, chat, text).await?;
         let mut input = Input::parse(text);
         // A server may return another text for the same command: a repetition keeps the first one.
@@ -238,7 +244,7 @@ impl ChatService {
         let text = expanded.as_deref().unwrap_or(text);
         // There is no await between this and the record, so that the first of several repetitions is the one that answers.
         let under_way = self.0.sending.begin(chat, send_id);
-        let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text)).await? {
+        let said = match self.0.store.say_once(user.id, chat, send_id, input.shown(text), author).await? {
             Said::New(message) => {
                 self.0.tell(user.id, ChatEvent::Message(message.clone()));
                 message

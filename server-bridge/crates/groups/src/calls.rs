@@ -6,7 +6,7 @@
 //! Each step is on record before the next one begins, and repeating a step changes nothing.
 
 use api::document::AgentDocument;
-use chats::Saying;
+use chats::{Author, Saying};
 use store::{Access, CallEnd, CallState, ChatId, GroupAgent, GroupCall, MessageRole, TurnStatus, User};
 
 use crate::ask;
@@ -74,6 +74,10 @@ impl Inner {
             Err(error) => return Err(error.into()),
         }
         let approval = match self.mode_for(&agent, user).await {
+            Ok(approval) => self.mode_for_wish(call, &agent, approval).await,
+            Err(error) => Err(error),
+        };
+        let approval = match approval {
             Ok(approval) => self.careful(call, &agent, approval).await?,
             Err(Error::Refused { text, .. }) => return Ok(Ready::Never(text)),
             Err(error) => return Err(error),
@@ -141,7 +145,7 @@ impl Inner {
         let agent = self.store.group_agent(call.agent_id).await?;
         let Some(owner) = self.store.user_by_id(agent.owner).await? else { return Ok(Progress::None) };
         let send_id = send_id(call);
-        let saying = Saying { text, send_id: Some(&send_id), attachments: &[] };
+        let saying = Saying { text, send_id: Some(&send_id), attachments: &[], author: Author::Others };
         let answered = match self.chats.say(&owner, chat, saying).await {
             Ok(answered) => answered,
             // Too many messages wait in the chat, or the server stops: it is posted later.

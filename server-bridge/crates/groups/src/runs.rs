@@ -5,7 +5,7 @@ use api::words::{GateKind, GateReply};
 use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
 use chains::prompt::Parts;
 use chains::{End, Next, check, next, prompt, replies, text};
-use store::{ChainRun, NewCall, NewGate, NewRunOfChain, RunEnd, User};
+use store::{ChainRun, GateRow, GroupAgent, GroupCall, NewCall, NewGate, NewRunOfChain, RunEnd, User};
 
 use crate::error::{Error, Result};
 use crate::house::Inner;
@@ -157,10 +157,11 @@ impl Groups {
         self.run(user, group, run).await
     }
 
-    /// Answers a gate: the first answer counts.
+    /// Answers a gate: the first answer counts. A wish for a change is a request to the step's agent.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an answer that it does not take, and if somebody answered it before.
+    /// [`Error::Refused`] for an answer that it does not take, if somebody answered it before, and for a wish of a person who may not ask the
+    /// step's agent.
     pub async fn answer_gate(
         &self,
         user: &User,
@@ -183,6 +184,9 @@ impl Groups {
         if answer.reply == GateReply::Edit && text.trim().is_empty() {
             return Err(Error::invalid("the edited text is empty; write what goes to the next step"));
         }
+        if answer.reply == GateReply::Redo && !text.trim().is_empty() {
+            self.0.check_wish(user, group, &row).await?;
+        }
         let is_first =
             self.0.store.answer_gate(group, gate, answer.reply.as_str(), &text, &user.name).await?;
         if !is_first {
@@ -198,6 +202,40 @@ impl Groups {
 }
 
 impl Inner {
+    /// Refuses the wish for a change of a person who may not ask the step's agent.
+    async fn check_wish(&self, user: &User, group: i64, gate: &GateRow) -> Result<()> {
+        let run = self.store.group_run(group, gate.run_id).await?;
+        let draft: ChainDraft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
+        let step = usize::try_from(gate.step).ok().and_then(|step| draft.steps.get(step));
+        let agent = self.agent_named(group, step.map_or("", |step| step.agent.as_str())).await?;
+        self.mode_for(&agent, user.id).await.map(|_| ())
+    }
+
+    /// The mode for the step of a chain that a person wished to be done again: at most what the agent may do for that person. The run has
+    /// the rights of the person who began it, and the wish those of its author.
+    pub(crate) async fn mode_for_wish(
+        &self,
+        call: &GroupCall,
+        agent: &GroupAgent,
+        mode: String,
+    ) -> Result<String> {
+        let (Some(run), Some(attempt)) = (call.run_id, call.attempt.filter(|attempt| *attempt > 1)) else {
+            return Ok(mode);
+        };
+        let gates = self.store.gates(run).await?;
+        let is_wish = |gate: &&GateRow| {
+            Some(gate.step) == call.step
+                && gate.attempt < attempt
+                && gate.reply.as_deref() == Some(GateReply::Redo.as_str())
+        };
+        let wish = gates.iter().filter(is_wish).max_by_key(|gate| gate.attempt);
+        let Some(wish) = wish.filter(|wish| !wish.text.trim().is_empty()) else { return Ok(mode) };
+        let author = self.user_named(wish.answered_by.as_deref().unwrap_or_default()).await?;
+        let of_author = self.mode_for(agent, author.id).await?;
+        // Both are the agent's own mode, or a stricter one that is the same for all.
+        Ok(if of_author == agent.approval { mode } else { of_author })
+    }
+
     /// Does what a run does next; returns true if that was something.
     pub(crate) async fn advance(&self, run: &ChainRun) -> Result<bool> {
         let known = match Known::read(self, run).await {

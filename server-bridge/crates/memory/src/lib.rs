@@ -26,6 +26,8 @@
 
 use std::collections::HashSet;
 
+use store::{ChatId, Store};
+
 pub mod asked;
 pub mod candidates;
 mod evidence;
@@ -59,13 +61,38 @@ pub fn has_ended(item: &MemoryItem, now_ms: i64) -> bool {
     !item.is_proposed && !holds(item, now_ms)
 }
 
-/// True for an item that applies to chats on the machine `project`. Items of an agent apply to no chat.
+/// True for an item that `reader` may see. Items of an agent apply to no chat.
 #[must_use]
-pub fn reaches(item: &MemoryItem, project: Option<&str>) -> bool {
-    match item.scope {
-        MemoryScope::User => true,
-        MemoryScope::Project => project == Some(item.scope_name.as_str()),
-        MemoryScope::Agent => false,
+pub fn reaches(item: &MemoryItem, reader: Reader<'_>) -> bool {
+    match (reader, item.scope) {
+        (Reader::Own { .. }, MemoryScope::User) => true,
+        (Reader::Own { project }, MemoryScope::Project) => project == Some(item.scope_name.as_str()),
+        (Reader::Own { .. }, MemoryScope::Agent) | (Reader::OfGroup, _) => false,
+    }
+}
+
+/// Whose agent reads memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader<'a> {
+    /// The user's own, in a chat on the machine `project`, if it has one.
+    Own {
+        /// The machine.
+        project: Option<&'a str>,
+    },
+    /// An agent of a group. Other people ask it and read its answers, so it sees nothing of what its owner's own agents know.
+    OfGroup,
+}
+
+impl<'a> Reader<'a> {
+    /// The agent of the user's chat `root`, which works on the machine `project`.
+    ///
+    /// # Errors
+    /// [`store::Error::Database`].
+    pub async fn of(store: &Store, root: &ChatId, project: Option<&'a str>) -> store::Result<Self> {
+        Ok(match store.group_agent_in(root).await? {
+            Some(_) => Self::OfGroup,
+            None => Self::Own { project },
+        })
     }
 }
 
@@ -91,7 +118,27 @@ impl About {
 
 #[cfg(test)]
 mod tests {
-    use super::About;
+    use super::*;
+
+    #[test]
+    fn an_agent_of_a_group_sees_nothing_of_its_owners_memories() {
+        let item = |scope, scope_name: &str| MemoryItem {
+            scope,
+            scope_name: scope_name.to_owned(),
+            ..recall::tests::item(1, "The user likes tabs")
+        };
+        let (alone, on_box) = (Reader::Own { project: None }, Reader::Own { project: Some("box") });
+        let table = [
+            (item(MemoryScope::User, ""), [true, true, false]),
+            (item(MemoryScope::Project, "box"), [false, true, false]),
+            (item(MemoryScope::Project, "desk"), [false, false, false]),
+            (item(MemoryScope::Agent, ""), [false, false, false]),
+        ];
+        for (item, expected) in table {
+            let seen = [alone, on_box, Reader::OfGroup].map(|reader| reaches(&item, reader));
+            assert_eq!(seen, expected, "{:?} {}", item.scope, item.scope_name);
+        }
+    }
 
     #[test]
     fn what_is_about_something_has_all_of_its_words() {

@@ -181,11 +181,11 @@ fn tokens(text: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use store::{MemoryKind, MemoryScope, MemorySource};
 
-    fn item(id: i64, text: &str) -> MemoryItem {
+    pub(crate) fn item(id: i64, text: &str) -> MemoryItem {
         MemoryItem {
             id,
             kind: MemoryKind::Semantic,

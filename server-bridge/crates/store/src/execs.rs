@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result};
 use crate::limits::{EXEC_COMMAND_MAX_BYTES, beginning, rows};
-use crate::messages::{NewMessage, append_to};
+use crate::messages::{Author, NewMessage, append_to};
 use crate::sql::{Scope, Transaction, query, query_as};
 use crate::{ChatId, ExecId, Message, MessageId, MessageRole, Store, UserId};
 
@@ -240,7 +240,7 @@ impl Store {
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::Chat(chat)).await?;
         let (user, role, document_json) = (request.user, MessageRole::Exec, Some(document_json));
-        let new = NewMessage { user, chat, turn: None, role, text: "", document_json };
+        let new = NewMessage { user, chat, turn: None, role, author: Author::Owner, text: "", document_json };
         let message = append_to(&mut transaction, now_ms, new).await?;
         let shown = ExecRequest { message: Some(message.id), ..request.clone() };
         if !insert(&mut transaction, now_ms, &shown).await? {

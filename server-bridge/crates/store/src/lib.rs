@@ -182,12 +182,13 @@ pub use location::{Location, PostgresUrl};
 pub use marketplaces::MarketplaceRow;
 pub use mcp_servers::{McpCatalogue, McpServer};
 pub use membership::{Claimer, Membership, NodeId};
+pub use memorised::QUOTATION;
 pub use memory_items::{
     MemoryChange, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, MemorySource,
     NewMemory,
 };
 pub use memory_vectors::BareMemory;
-pub use messages::{Message, MessageRole};
+pub use messages::{Author, Message, MessageRole};
 pub use name::{Name, RunnerName};
 pub use nodes::{NewNode, Node, NodeState, PeerNode, Renewal};
 pub use offloads::{Offload, OffloadedRead};

@@ -6,6 +6,25 @@ use crate::limits::rows;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, TurnId, User, UserId};
 
+/// The beginning of the paragraph in which a message quotes the one that it replies to. What follows is not its author's.
+pub const QUOTATION: &str = "The block below is the message that this one replies to";
+
+/// A message without what it quotes.
+fn unquoted(mut text: String) -> String {
+    if let Some(at) = text.find(QUOTATION) {
+        text.truncate(text[..at].trim_end().len());
+    }
+    text
+}
+
+/// True for a message `m` of the conversation `c` that has its owner's own words: others' words have no author, and those of a command
+/// have a document.
+macro_rules! is_own {
+    () => {
+        "m.role = 'user' AND m.author_id = c.user_id AND m.document_json IS NULL"
+    };
+}
+
 impl Store {
     /// Claims a user's chat for proposals of memories, which are made once for each chat; returns false if it was claimed before.
     ///
@@ -25,7 +44,7 @@ impl Store {
         Ok(claimed.rows_affected() == 1)
     }
 
-    /// Chats that have not changed since `since_ms` and are not claimed, with their users, of users whose setting `setting` is `on`; at most `limit`.
+    /// Chats with words of their users that have not changed since `since_ms` and are not claimed, with these users, of users whose setting `setting` is `on`; at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -34,7 +53,10 @@ impl Store {
             "SELECT c.user_id, c.id FROM chats c JOIN settings s ON s.user_id = c.user_id AND s.name = $1 AND s.value = 'on'
              WHERE c.updated_at_ms < $2 AND c.parent_id IS NULL AND NOT c.is_copying
                AND NOT EXISTS (SELECT 1 FROM memorised_chats m WHERE m.chat_id = c.id)
-               AND EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = c.id) AND ",
+               AND EXISTS (SELECT 1 FROM turns t WHERE t.chat_id = c.id)
+               AND EXISTS (SELECT 1 FROM messages m WHERE m.chat_id = c.id AND ",
+            is_own!(),
+            ") AND ",
             at_home!("c.user_id", "$4"),
             " ORDER BY c.updated_at_ms DESC LIMIT $3"
         ))
@@ -49,26 +71,23 @@ impl Store {
         Ok(found.into_iter().filter_map(user_of).collect())
     }
 
-    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, and without messages that an
-    /// automation posted.
+    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, without
+    /// what others said in their name, and without quotations.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn own_words(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<String>> {
-        let mut texts: Vec<String> = query_scalar(
-            "SELECT m.text FROM messages m JOIN chats c ON c.id = m.chat_id
-             WHERE m.chat_id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL AND NOT m.undone
-               AND m.text NOT LIKE '!%' AND m.text NOT LIKE '/%'
-               AND NOT EXISTS (SELECT 1 FROM job_runs r WHERE r.chat_id = m.chat_id AND (r.message_id = m.id OR r.state = 'due'))
-             ORDER BY m.id DESC LIMIT $3",
-        )
+        let texts: Vec<String> = query_scalar(concat!(
+            "SELECT m.text FROM messages m JOIN chats c ON c.id = m.chat_id WHERE m.chat_id = $1 AND c.user_id = $2 AND ",
+            is_own!(),
+            " AND NOT m.undone AND m.text NOT LIKE '!%' AND m.text NOT LIKE '/%' ORDER BY m.id DESC LIMIT $3"
+        ))
         .bind(chat)
         .bind(user)
         .bind(rows(limit))
         .fetch_all(self.database.reader())
         .await?;
-        texts.reverse();
-        Ok(texts)
+        Ok(texts.into_iter().rev().map(unquoted).filter(|text| !text.is_empty()).collect())
     }
 
     /// The memory text in the prompt of a user's chat: the one that is stored for the chat, or `now`, which is then stored.
@@ -97,21 +116,22 @@ impl Store {
         told.ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// The user's own message that a turn answers, and its text; `None` if it is unknown, was made from a command, or was posted by an
-    /// automation.
+    /// The user's own message that a turn answers, and its text without quotations; `None` if it is unknown, was made from a command, or has the
+    /// words of others.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn said_of_turn(&self, user: UserId, turn: TurnId) -> Result<Option<(MessageId, String)>> {
-        Ok(query_as(
+        let said: Option<(MessageId, String)> = query_as(concat!(
             "SELECT m.id, m.text FROM turns t JOIN messages m ON m.id = t.said_id JOIN chats c ON c.id = t.chat_id
-             WHERE t.id = $1 AND c.user_id = $2 AND m.role = 'user' AND m.document_json IS NULL
-               AND NOT EXISTS (SELECT 1 FROM job_runs r WHERE r.chat_id = m.chat_id AND (r.message_id = m.id OR r.state = 'due'))",
-        )
+             WHERE t.id = $1 AND c.user_id = $2 AND ",
+            is_own!()
+        ))
         .bind(turn)
         .bind(user)
         .fetch_optional(self.database.reader())
-        .await?)
+        .await?;
+        Ok(said.map(|(message, text)| (message, unquoted(text))))
     }
 
     /// The items of one turn of a user's conversation, in order.

@@ -8,9 +8,7 @@
 use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
-use crate::limits::{
-    MEMORY_ITEMS_PER_USER, MEMORY_NAME_MAX_BYTES, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES,
-};
+use crate::limits::{MEMORY_NAME_MAX_BYTES, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, UserId, is_unseen};
 
@@ -191,6 +189,7 @@ macro_rules! item_columns {
 }
 
 mod replaced;
+mod room;
 
 pub use self::replaced::MemoryReplacement;
 
@@ -238,30 +237,18 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
-    /// or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone; for `supersedes` as
+    /// that apply or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone; for `supersedes` as
     /// [`Store::supersede_memories`].
     pub async fn add_memory(&self, user: UserId, new: &NewMemory<'_>) -> Result<MemoryItem> {
         check(new.name, new.text)?;
         check_length("memory's scope", new.scope_name, MEMORY_TEXT_MAX_BYTES)?;
-        let most = if new.is_proposed { MEMORY_PROPOSALS_PER_USER } else { MEMORY_ITEMS_PER_USER };
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::User(user)).await?;
         if let Some(replaces) = new.replaces {
             item_in(&mut transaction, user, replaces).await?;
         }
-        let count: i64 =
-            query_scalar("SELECT COUNT(*) FROM memory_items WHERE user_id = $1 AND is_proposed = $2")
-                .bind(user)
-                .bind(new.is_proposed)
-                .fetch_one(&mut transaction)
-                .await?;
-        if count >= most {
-            let what = if new.is_proposed {
-                "proposals; accept or reject some first"
-            } else {
-                "memories; forget some first"
-            };
-            return Err(invalid(format!("cannot be kept: there are already {most} {what}")));
+        if new.is_proposed {
+            check_proposals(&mut transaction, user).await?;
         }
         let added: MemoryItem = query_as(concat!(
             "INSERT INTO memory_items (user_id, kind, scope, scope_name, name, text, source, source_chat, source_message,
@@ -286,6 +273,7 @@ impl Store {
         .await
         .map_err(|error| Error::or_taken(error, "memory", new.name))?;
         replaced::replace_in(&mut transaction, user, new.supersedes, &added, now_ms).await?;
+        room::check(&mut transaction, user, now_ms).await?;
         transaction.commit().await?;
         Ok(added)
     }
@@ -293,7 +281,7 @@ impl Store {
     /// Changes an item; its earlier text becomes a revision. A superseded item that gets a later end, or none, applies again.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] as for [`Store::add_memory`].
+    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] as for [`Store::add_memory`], also for an item that would apply again.
     pub async fn change_memory(
         &self,
         user: UserId,
@@ -301,7 +289,9 @@ impl Store {
         change: &MemoryChange<'_>,
     ) -> Result<MemoryItem> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
-        let changed = change_in(&mut transaction, user, id, change, self.now_ms()).await?;
+        let now_ms = self.now_ms();
+        let changed = change_in(&mut transaction, user, id, change, now_ms).await?;
+        room::check(&mut transaction, user, now_ms).await?;
         transaction.commit().await?;
         Ok(changed)
     }
@@ -329,6 +319,19 @@ impl Store {
         }
         Ok(forgotten)
     }
+}
+
+async fn check_proposals(transaction: &mut Transaction, user: UserId) -> Result<()> {
+    let count: i64 = query_scalar("SELECT COUNT(*) FROM memory_items WHERE user_id = $1 AND is_proposed")
+        .bind(user)
+        .fetch_one(transaction)
+        .await?;
+    if count < MEMORY_PROPOSALS_PER_USER {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "cannot be kept: there are already {MEMORY_PROPOSALS_PER_USER} proposals; accept or reject some first"
+    )))
 }
 
 fn invalid(rule: String) -> Error {

@@ -76,7 +76,8 @@ impl Store {
         text: &str,
         document_json: Option<&str>,
     ) -> Result<Message> {
-        self.append(NewMessage { user, chat, turn: None, role, text, document_json }).await
+        let author = Author::Owner;
+        self.append(NewMessage { user, chat, turn: None, role, author, text, document_json }).await
     }
 
     /// The same for a message that belongs to a turn, and is taken back with it.
@@ -92,7 +93,8 @@ impl Store {
         text: &str,
         document_json: Option<&str>,
     ) -> Result<Message> {
-        self.append(NewMessage { user, chat, turn: Some(turn), role, text, document_json }).await
+        let author = Author::Owner;
+        self.append(NewMessage { user, chat, turn: Some(turn), role, author, text, document_json }).await
     }
 
     async fn append(&self, new: NewMessage<'_>) -> Result<Message> {
@@ -237,24 +239,37 @@ impl Store {
 /// The document of a message that was made from a command.
 const EXPANDED: &str = r#"{"kind":"expanded"}"#;
 
+/// Whose words a message has that is posted to a user's conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The owner's of the conversation.
+    Owner,
+    /// Those of an automation, or of people of a group who ask the owner's agent. They are answered in the owner's name, and never count as
+    /// what the owner said.
+    Others,
+}
+
 /// A message to add.
 #[derive(Clone, Copy)]
 pub(crate) struct NewMessage<'a> {
-    /// The owner of the conversation, who is the author of a person's messages and commands.
+    /// The owner of the conversation.
     pub user: UserId,
     pub chat: &'a ChatId,
     /// The turn that it belongs to, and is taken back with.
     pub turn: Option<TurnId>,
     pub role: MessageRole,
+    /// Whose a person's message or command is.
+    pub author: Author,
     pub text: &'a str,
     pub document_json: Option<&'a str>,
 }
 
 impl NewMessage<'_> {
     fn author(&self) -> Option<UserId> {
-        match self.role {
-            MessageRole::User | MessageRole::Exec => Some(self.user),
-            MessageRole::Notice | MessageRole::Assistant => None,
+        match (self.role, self.author) {
+            (MessageRole::User | MessageRole::Exec, Author::Owner) => Some(self.user),
+            (MessageRole::User | MessageRole::Exec, Author::Others)
+            | (MessageRole::Notice | MessageRole::Assistant, _) => None,
         }
     }
 }
@@ -265,7 +280,7 @@ pub(crate) async fn append_to(
     now_ms: i64,
     new: NewMessage<'_>,
 ) -> Result<Message> {
-    let NewMessage { user, chat, turn, role, text, document_json } = new;
+    let NewMessage { user, chat, turn, role, author: _, text, document_json } = new;
     check_sizes(text, document_json)?;
     let message: Option<Message> = query_as(
         "INSERT INTO messages (chat_id, role, author_id, text, document_json, created_at_ms, turn_id)

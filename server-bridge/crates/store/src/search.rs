@@ -50,6 +50,8 @@ pub struct FoundMessage {
 pub struct MessageRank<'a> {
     /// The question, in any words.
     pub question: &'a str,
+    /// Only messages of this conversation.
+    pub chat: Option<&'a ChatId>,
     /// Only messages from this time on, in Unix milliseconds.
     pub from_ms: i64,
     /// Only messages before this time.
@@ -63,14 +65,14 @@ pub struct MessageRank<'a> {
 const RANKED_BY_SQLITE: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
      FROM search_messages_index i JOIN messages m ON m.id = i.rowid JOIN chats c ON c.id = m.chat_id
      WHERE search_messages_index MATCH $5 AND c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone
-       AND m.created_at_ms >= $2 AND m.created_at_ms < $3
+       AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND (c.id = $6 OR $6 = '')
      ORDER BY bm25(search_messages_index, 1.0, 1.0, 0.0), m.id DESC LIMIT $4 /* sqlite_ */";
 const RANKED_BY_POSTGRES: &str = "SELECT m.id, m.chat_id, c.title, m.role, m.text, m.created_at_ms
-     FROM (SELECT message_id, MAX(ts_rank(words, CAST($6 AS tsquery), 1)) AS score FROM search_messages
+     FROM (SELECT message_id, MAX(ts_rank(words, CAST($7 AS tsquery), 1)) AS score FROM search_messages
            WHERE words @@ CAST($5 AS tsquery) GROUP BY message_id) i
      JOIN messages m ON m.id = i.message_id JOIN chats c ON c.id = m.chat_id
      WHERE c.user_id = $1 AND c.parent_id IS NULL AND NOT c.is_copying AND NOT m.undone
-       AND m.created_at_ms >= $2 AND m.created_at_ms < $3
+       AND m.created_at_ms >= $2 AND m.created_at_ms < $3 AND (c.id = $6 OR $6 = '')
      ORDER BY i.score DESC, m.id DESC LIMIT $4";
 
 /// Every word has its own parameter; an unused one matches everything. `hits` is a further condition.
@@ -149,7 +151,8 @@ impl Store {
             .bind(rank.from_ms)
             .bind(rank.until_ms)
             .bind(rows(rank.limit))
-            .bind(of_owner);
+            .bind(of_owner)
+            .bind(rank.chat.map_or("", ChatId::as_str));
         let query = if is_postgres { query.bind(any) } else { query };
         query.fetch_all(&mut connection).await.map_err(Error::or_slow)
     }

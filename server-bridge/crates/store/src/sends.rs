@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{SEND_ANSWER_MAX_BYTES, SEND_ID_MAX_BYTES};
-use crate::messages::{Message, MessageRole, NewMessage, append_to};
+use crate::messages::{Author, Message, MessageRole, NewMessage, append_to};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
@@ -30,12 +30,19 @@ pub struct KnownSend {
 }
 
 impl Store {
-    /// Adds a message of the user to their conversation, once for each `send_id`. Its text may differ from the earlier one;
+    /// Adds a message to a user's conversation, once for each `send_id`. Its text may differ from the earlier one;
     /// the caller has to compare them.
     ///
     /// # Errors
     /// As for [`Store::append_message`]; [`Error::Invalid`] for an id that is empty or longer than 64 bytes.
-    pub async fn say_once(&self, user: UserId, chat: &ChatId, send_id: &str, text: &str) -> Result<Said> {
+    pub async fn say_once(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        send_id: &str,
+        text: &str,
+        author: Author,
+    ) -> Result<Said> {
         if send_id.is_empty() {
             return Err(Error::Invalid {
                 what: "send_id",
@@ -60,7 +67,7 @@ impl Store {
         }
         let now_ms = self.now_ms();
         let role = MessageRole::User;
-        let new = NewMessage { user, chat, turn: None, role, text, document_json: None };
+        let new = NewMessage { user, chat, turn: None, role, author, text, document_json: None };
         let message = append_to(&mut transaction, now_ms, new).await?;
         query("INSERT INTO sends (chat_id, send_id, message_id) VALUES ($1, $2, $3)")
             .bind(chat)
@@ -134,29 +141,37 @@ mod tests {
     #[tokio::test]
     async fn what_is_said_under_one_id_is_said_once_even_at_the_same_time() {
         let (store, alice, chat) = world().await;
-        let say = || store.say_once(alice, &chat, "one", "hello");
+        let say = || store.say_once(alice, &chat, "one", "hello", Author::Owner);
         let (a, b, c) = tokio::join!(say(), say(), say());
         let said = [a.unwrap(), b.unwrap(), c.unwrap()];
         assert_eq!(said.iter().filter(|said| matches!(said, Said::New(_))).count(), 1);
         assert_eq!(store.messages(alice, &chat, None, 10).await.unwrap().0.len(), 1);
-        let again = known(store.say_once(alice, &chat, "one", "other words").await.unwrap());
+        let again = known(store.say_once(alice, &chat, "one", "other words", Author::Owner).await.unwrap());
         assert_eq!(
             (again.message.text.as_str(), again.answer_json, again.is_followed),
             ("hello", None, false)
         );
-        assert!(matches!(store.say_once(alice, &chat, "two", "hello").await.unwrap(), Said::New(_)));
-        assert!(known(store.say_once(alice, &chat, "one", "hello").await.unwrap()).is_followed);
+        assert!(matches!(
+            store.say_once(alice, &chat, "two", "hello", Author::Owner).await.unwrap(),
+            Said::New(_)
+        ));
+        assert!(
+            known(store.say_once(alice, &chat, "one", "hello", Author::Owner).await.unwrap()).is_followed
+        );
     }
 
     #[tokio::test]
     async fn what_came_of_it_is_kept_and_another_chat_knows_nothing_of_it() {
         let (store, alice, chat) = world().await;
-        store.say_once(alice, &chat, "one", "hello").await.unwrap();
+        store.say_once(alice, &chat, "one", "hello", Author::Owner).await.unwrap();
         store.answer_send(alice, &chat, "one", "{}").await.unwrap();
-        let again = known(store.say_once(alice, &chat, "one", "hello").await.unwrap());
+        let again = known(store.say_once(alice, &chat, "one", "hello", Author::Owner).await.unwrap());
         assert_eq!(again.answer_json.as_deref(), Some("{}"));
         let other = store.create_chat(alice).await.unwrap().id;
-        assert!(matches!(store.say_once(alice, &other, "one", "hello").await.unwrap(), Said::New(_)));
+        assert!(matches!(
+            store.say_once(alice, &other, "one", "hello", Author::Owner).await.unwrap(),
+            Said::New(_)
+        ));
         store.delete_chat(alice, &chat).await.unwrap();
         assert!(store.answer_send(alice, &chat, "one", "{}").await.is_err());
     }
@@ -165,12 +180,12 @@ mod tests {
     async fn another_users_chat_and_ids_that_are_none_are_refused() {
         let (store, alice, chat) = world().await;
         let bob = store.add_user(&Name::parse("bob").unwrap(), "correct horse", false).await.unwrap().id;
-        store.say_once(alice, &chat, "one", "hello").await.unwrap();
-        let bobs = store.say_once(bob, &chat, "one", "hello").await;
+        store.say_once(alice, &chat, "one", "hello", Author::Owner).await.unwrap();
+        let bobs = store.say_once(bob, &chat, "one", "hello", Author::Owner).await;
         assert!(matches!(bobs, Err(Error::NotFound { .. })), "{bobs:?}");
         assert!(store.answer_send(bob, &chat, "one", "{}").await.is_err());
         for id in ["", &"x".repeat(65)] {
-            assert!(store.say_once(alice, &chat, id, "hello").await.unwrap_err().is_callers());
+            assert!(store.say_once(alice, &chat, id, "hello", Author::Owner).await.unwrap_err().is_callers());
         }
     }
 }

@@ -8,7 +8,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
-use crate::messages::{NewMessage, append_to, update_in};
+use crate::messages::{Author, NewMessage, append_to, update_in};
 use crate::sql::{On, Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
@@ -94,7 +94,7 @@ impl Store {
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let (role, document_json) = (MessageRole::Assistant, Some(document_json));
-        let new = NewMessage { user, chat, turn: None, role, text: "", document_json };
+        let new = NewMessage { user, chat, turn: None, role, author: Author::Owner, text: "", document_json };
         let message = append_to(&mut transaction, now_ms, new).await?;
         let turn =
             queue_in(&mut transaction, chat, Some(said), (message.id, item_json), None, now_ms).await?;

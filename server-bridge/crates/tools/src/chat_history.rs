@@ -58,7 +58,7 @@ async fn run(arguments: &Arguments, work: &Work<'_>) -> Result<Outcome, Failure>
     let words: Vec<&str> = arguments.query.split_whitespace().collect();
     let search = MessageSearch {
         words: &words,
-        chat: if arguments.this_chat { Some(work.agent()?.chat) } else { None },
+        chat: if arguments.this_chat { Some(work.agent()?.chat) } else { work.only_chat().await? },
         from_ms: time(arguments.since.as_deref())?.unwrap_or(0),
         until_ms: time(arguments.until.as_deref())?.unwrap_or(i64::MAX),
         before: arguments.before.map(MessageId),

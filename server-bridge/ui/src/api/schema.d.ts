@@ -5466,7 +5466,7 @@ export interface components {
             agent: components["schemas"]["AgentDocument"] | null;
             /**
              * Format: int64
-             * @description The id of the account of the person who wrote or ran it; null for messages of an agent or the server.
+             * @description The id of the account of the person who wrote or ran it; null for what agents, the server, automations and groups say.
              */
             author: number | null;
             /** @description Its conversation. */

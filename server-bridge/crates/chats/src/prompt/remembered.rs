@@ -2,9 +2,10 @@
 //!
 //! Core blocks, or in the mode `flat` all notes, are read once for each conversation, so that its beginning stays the same. They are read
 //! again after the conversation is summarised, and after something is forgotten. Items that match one message are in the note before it.
+//! An agent of a group has neither: other people ask it, and read its answers.
 
 use futures_util::future::BoxFuture;
-use memory::{Meaning, MemoryItem, MemoryKind, Mode, has_ended, holds, reaches};
+use memory::{Meaning, MemoryItem, MemoryKind, Mode, Reader, has_ended, holds, reaches};
 use store::Store;
 use tools::{Ported, utc_day};
 
@@ -30,7 +31,11 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
-    let items = items(store, context, false).await?;
+    let reader = reader(store, context).await?;
+    if reader == Reader::OfGroup {
+        return Ok(None);
+    }
+    let items = items(store, context, reader, false).await?;
     let shown: Vec<&MemoryItem> = items.iter().collect();
     let mut parts: Vec<String> = memory::prompt::core(&shown).into_iter().collect();
     if Mode::of(store, context.user.id).await.ported()? == Mode::Flat {
@@ -63,11 +68,15 @@ async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>)
     if context.ancestry.delegation().is_some() || Mode::of(store, user).await.ported()? != Mode::Typed {
         return Ok(None);
     }
+    let reader = reader(store, context).await?;
+    if reader == Reader::OfGroup {
+        return Ok(None);
+    }
     let Some((_, said)) = store.said_of_turn(user, context.ancestry.turn()).await.ported()? else {
         return Ok(None);
     };
     let now_ms = store.now_ms();
-    let mut items = items(store, context, memory::recall::is_about_past(&said, now_ms)).await?;
+    let mut items = items(store, context, reader, memory::recall::is_about_past(&said, now_ms)).await?;
     items.retain(|item| item.kind != MemoryKind::Core);
     if items.is_empty() {
         return Ok(None);
@@ -76,18 +85,24 @@ async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>)
     Ok(memory::recall::note(&said, &near, &items.iter().collect::<Vec<_>>(), now_ms, utc_day))
 }
 
+/// The agent that the memories are for.
+async fn reader<'a>(store: &Store, context: &PromptContext<'a>) -> Result<Reader<'a>, agent::PortError> {
+    let project = context.sandbox.ok().map(sandbox::Sandbox::place);
+    Reader::of(store, context.chat, project).await.ported()
+}
+
 /// The items that apply to the chat now and, if `with_ended`, also those that applied to it until they ended. Others are left out before
 /// anything is ranked.
 async fn items(
     store: &Store,
     context: &PromptContext<'_>,
+    reader: Reader<'_>,
     with_ended: bool,
 ) -> Result<Vec<MemoryItem>, agent::PortError> {
-    let project = context.sandbox.ok().map(sandbox::Sandbox::place);
     let mut items = store.memory_items(context.user.id).await.ported()?;
     let now_ms = store.now_ms();
     items.retain(|item| {
-        (holds(item, now_ms) || with_ended && has_ended(item, now_ms)) && reaches(item, project)
+        (holds(item, now_ms) || with_ended && has_ended(item, now_ms)) && reaches(item, reader)
     });
     Ok(items)
 }

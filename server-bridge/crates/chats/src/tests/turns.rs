@@ -32,7 +32,12 @@ async fn a_cancel_leaves_the_messages_that_wait_and_a_full_queue_takes_no_more()
         talk.post(&format!("message {number}")).await;
     }
     let one_too_many = || {
-        let saying = Saying { text: "one too many", send_id: Some("33"), attachments: &[] };
+        let saying = Saying {
+            text: "one too many",
+            send_id: Some("33"),
+            attachments: &[],
+            author: crate::Author::Owner,
+        };
         talk.service.say(&talk.user, &talk.id, saying)
     };
     let refused = one_too_many().await.unwrap_err();

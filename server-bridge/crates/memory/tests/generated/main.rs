@@ -21,8 +21,8 @@ use llm::embed::{Embedder, Guarded, Rest};
 use memory::limits::CANDIDATES;
 use memory::recall::{find, is_about_past};
 use memory::{
-    Meaning, MemoryItem, MemoryKind, MemoryScope, Standing, Write, Written, candidates, has_ended, holds,
-    reaches, write,
+    Meaning, MemoryItem, MemoryKind, MemoryScope, Reader, Standing, Write, Written, candidates, has_ended,
+    holds, reaches, write,
 };
 use search::tokens::terms;
 use store::{Name, Store, UserId};
@@ -277,7 +277,8 @@ impl World {
         let items = self.store.memory_items(self.user).await.unwrap();
         let with_ended = is_about_past(question, now_ms);
         let is_seen = |item: &&MemoryItem| {
-            (holds(item, now_ms) || with_ended && has_ended(item, now_ms)) && reaches(item, None)
+            (holds(item, now_ms) || with_ended && has_ended(item, now_ms))
+                && reaches(item, Reader::Own { project: None })
         };
         let seen: Vec<&MemoryItem> = items.iter().filter(is_seen).collect();
         let near = self.meaning.nearest(self.user, question).await;

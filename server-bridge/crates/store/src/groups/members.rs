@@ -238,6 +238,17 @@ impl Store {
             .await?)
     }
 
+    /// The id of the agent whose chat this is, also after the agent was removed; `None` for a chat that people have to themselves.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn group_agent_in(&self, chat: &ChatId) -> Result<Option<i64>> {
+        Ok(query_scalar("SELECT id FROM group_agents WHERE chat_id = $1")
+            .bind(chat)
+            .fetch_optional(self.database.latest())
+            .await?)
+    }
+
     /// Adds an agent to a group, or changes the settings of the one that this user has there under the handle; returns its id.
     ///
     /// # Errors

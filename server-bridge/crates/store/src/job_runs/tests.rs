@@ -107,7 +107,7 @@ async fn a_turn_knows_the_run_that_posted_its_message_and_only_that_one() {
     let chat = store.run_chat(&job, first, shared).await.unwrap();
     assert_eq!(store.run_chat(&job, second, shared).await.unwrap(), chat);
     let turn = async |send: &str| {
-        let Said::New(said) = store.say_once(ada, &chat, send, "hello").await.unwrap() else {
+        let Said::New(said) = store.say_once(ada, &chat, send, "hello", Author::Owner).await.unwrap() else {
             panic!("{send}")
         };
         let answer = store.append_message(ada, &chat, MessageRole::Assistant, "", None).await.unwrap().id;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use sqlx::FromRow;
 
-use super::{MemoryChange, MemoryItem, MemoryKind, change_in, delete, invalid, item_in};
+use super::{MemoryChange, MemoryItem, MemoryKind, change_in, delete, invalid, item_in, room};
 use crate::error::{Error, Result};
-use crate::limits::{MEMORY_ITEMS_PER_USER, MEMORY_REPLACED_MAX};
+use crate::limits::MEMORY_REPLACED_MAX;
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
@@ -48,7 +48,9 @@ impl Store {
     pub async fn supersede_memories(&self, user: UserId, ids: &[i64], by: i64) -> Result<()> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let item = item_in(&mut transaction, user, by).await?;
-        replace_in(&mut transaction, user, ids, &item, self.now_ms()).await?;
+        let now_ms = self.now_ms();
+        replace_in(&mut transaction, user, ids, &item, now_ms).await?;
+        room::check(&mut transaction, user, now_ms).await?;
         transaction.commit().await?;
         Ok(())
     }
@@ -98,6 +100,7 @@ impl Store {
             .bind(id)
             .execute(&mut transaction)
             .await?;
+        room::check(&mut transaction, user, now_ms).await?;
         transaction.commit().await?;
         Ok(kept)
     }
@@ -110,24 +113,17 @@ async fn keep_in(
     proposal: &MemoryItem,
     now_ms: i64,
 ) -> Result<MemoryItem> {
-    let kept = query_as(concat!(
-        "UPDATE memory_items SET is_proposed = FALSE, replaces_id = NULL, updated_at_ms = $1 WHERE id = $2 AND user_id = $3
-            AND (SELECT COUNT(*) FROM memory_items WHERE user_id = $3 AND NOT is_proposed) < $4 RETURNING ",
+    query_as(concat!(
+        "UPDATE memory_items SET is_proposed = FALSE, replaces_id = NULL, updated_at_ms = $1 WHERE id = $2 AND user_id = $3 RETURNING ",
         item_columns!()
     ))
     .bind(now_ms)
     .bind(proposal.id)
     .bind(user)
-    .bind(MEMORY_ITEMS_PER_USER)
     .fetch_optional(transaction)
     .await
-    .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?;
-    let full = || {
-        invalid(format!(
-            "cannot be kept: there are already {MEMORY_ITEMS_PER_USER} memories; forget some first"
-        ))
-    };
-    kept.ok_or_else(full)
+    .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?
+    .ok_or_else(|| Error::not_found("proposal", proposal.id))
 }
 
 /// Supersedes items by `by`, or notes that for a proposal.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod asks;
+mod authors;
 mod chats;
 mod database;
 mod enrolment;

@@ -2,7 +2,9 @@
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions};
-use store::limits::{MEMORY_ITEMS_PER_USER, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES};
+use store::limits::{
+    MEMORY_ENDED_PER_USER, MEMORY_ITEMS_PER_USER, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES,
+};
 use store::{Error, MemoryChange, MemoryKind, MemorySource, NewMemory, Store};
 
 use crate::support::{MEMORY, add_user, store};
@@ -227,4 +229,44 @@ async fn named_notes_of_an_earlier_version_become_items() {
         items.iter().map(|item| (item.name.as_str(), item.text.as_str(), item.updated_at_ms)).collect();
     assert_eq!(found, [("editor", "uses vim", 8), ("tabs", "likes tabs", 7)]);
     assert!(items.iter().all(|item| item.source == MemorySource::Note && !item.is_proposed));
+}
+
+#[tokio::test]
+async fn memories_that_have_ended_take_no_room_and_have_a_limit_of_their_own() {
+    let (store, clock) = store().await;
+    let ann = add_user(&store, "ann").await.id;
+    let add = async |text: &str, is_proposed, supersedes: &[i64]| {
+        store.add_memory(ann, &NewMemory { text, is_proposed, supersedes, ..MEMORY }).await
+    };
+    let first = add("flat 0", false, &[]).await.unwrap().id;
+    let second = add("flat 1", false, &[first]).await.unwrap().id;
+    let mut newest = second;
+    for number in 2..=MEMORY_ENDED_PER_USER + 1 {
+        clock.advance(1);
+        newest = add(&format!("flat {number}"), false, &[newest]).await.unwrap().id;
+    }
+    let items = store.memory_items(ann).await.unwrap();
+    let ended = items.iter().filter(|item| item.superseded_by.is_some()).count();
+    assert_eq!((items.len() - ended, ended), (1, usize::try_from(MEMORY_ENDED_PER_USER).unwrap()));
+    assert_eq!(items[0].id, second, "the one that ended first is gone");
+    for number in 1..MEMORY_ITEMS_PER_USER {
+        add(&format!("fact {number}"), false, &[]).await.unwrap();
+    }
+    let is_full = |result: store::Result<_>| {
+        let error = result.map(|_: store::MemoryItem| ()).unwrap_err().to_string();
+        assert!(error.contains("already 1000 memories"), "{error}");
+    };
+    is_full(add("one more", false, &[]).await);
+    let proposal = add("proposed", true, &[]).await.unwrap().id;
+    is_full(store.accept_memory(ann, proposal).await);
+    assert!(store.memory_item(ann, proposal).await.unwrap().is_proposed, "it still waits");
+    // A memory that ended applies again only if there is room.
+    let again = MemoryChange { valid_to_ms: Some(None), text: None, ..to("") };
+    is_full(store.change_memory(ann, second, &again).await);
+    assert!(store.memory_item(ann, second).await.unwrap().superseded_by.is_some());
+    // One that replaces another needs none.
+    newest = add("flat last", false, &[newest]).await.unwrap().id;
+    store.forget_memories(ann, &[newest]).await.unwrap();
+    store.change_memory(ann, items[5].id, &again).await.unwrap();
+    is_full(store.accept_memory(ann, proposal).await);
 }

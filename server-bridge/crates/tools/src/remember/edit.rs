@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::write::NOT_ASKED;
-use super::{Reach, WRITES, refused, standing, told};
+use super::{Reach, WRITES, check_own, refused, standing, told};
 use crate::{Failure, Outcome, Services, Work};
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
@@ -47,6 +47,7 @@ impl TypedTool for Edit {
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
+        check_own(work).await?;
         let (store, user, text) = (&services.store, context.user.id, self.text.trim());
         let item = store.memory_item(user, self.id).await.map_err(refused)?;
         if text.is_empty() {
@@ -109,6 +110,7 @@ pub(super) async fn core(
     work: &Work<'_>,
     block: &str,
 ) -> Result<(Reach, Option<memory::MemoryItem>), Failure> {
+    check_own(work).await?;
     let reach = if block == "project" { Reach::Project } else { Reach::User };
     let (scope, scope_name) = standing::scope_of(work, reach).await?;
     let items = work.services.store.memory_items(work.user.id).await.map_err(refused)?;

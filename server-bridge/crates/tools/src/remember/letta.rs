@@ -225,13 +225,15 @@ impl TypedTool for Recall {
         context: &ToolContext<'_>,
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
+        let work = &Work { services, context };
         let rank = MessageRank {
             question: &self.query,
+            chat: work.only_chat().await?,
             from_ms: chat_history::time(self.since.as_deref())?.unwrap_or(0),
             until_ms: chat_history::time(self.until.as_deref())?.unwrap_or(i64::MAX),
             limit: HISTORY_RESULTS,
         };
-        let found = services.store.rank_messages(context.user.id, &rank).await.map_err(refused)?;
+        let found = services.store.rank_messages(work.user.id, &rank).await.map_err(refused)?;
         if found.is_empty() {
             return Ok(Outcome::done("no message was found"));
         }

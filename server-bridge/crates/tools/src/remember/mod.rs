@@ -6,7 +6,7 @@
 //! | `core_memory_append`, `core_memory_replace`, `archival_memory_insert`, `archival_memory_search`, `recall_memory_search` | `letta` |
 //!
 //! A tool keeps or changes a memory at once only if the user's own message asks for it and the turn has read nothing else; otherwise it
-//! proposes the change.
+//! proposes the change. Agents of groups use none of them: other people ask such an agent, and read its answers.
 
 mod edit;
 mod letta;
@@ -17,7 +17,7 @@ mod write;
 use std::fmt::Write as _;
 
 use memory::limits::CANDIDATES;
-use memory::{MemoryItem, MemoryKind, Written, candidates, has_ended, holds, reaches};
+use memory::{MemoryItem, MemoryKind, Reader, Written, candidates, has_ended, holds, reaches};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -123,14 +123,29 @@ async fn search(work: &Work<'_>, query: &str) -> Result<Outcome, Failure> {
 /// The items that apply to the caller's chat now and, if `with_ended`, also those that applied to it until they ended.
 async fn visible(work: &Work<'_>, with_ended: bool) -> Result<Vec<MemoryItem>, Failure> {
     let now_ms = work.services.store.now_ms();
+    let (store, user) = (&work.services.store, work.user.id);
+    check_own(work).await?;
     // Without a machine there is no project.
     let project = work.sandbox().await.ok().map(|sandbox| sandbox.place().to_owned());
-    let mut items = work.services.store.memory_items(work.user.id).await.ported()?;
+    let reader = Reader::Own { project: project.as_deref() };
+    let mut items = store.memory_items(user).await.ported()?;
     items.retain(|item| {
-        (holds(item, now_ms) || with_ended && has_ended(item, now_ms)) && reaches(item, project.as_deref())
+        (holds(item, now_ms) || with_ended && has_ended(item, now_ms)) && reaches(item, reader)
     });
     Ok(items)
 }
+
+/// Refuses an agent of a group.
+async fn check_own(work: &Work<'_>) -> Result<(), Failure> {
+    match work.only_chat().await? {
+        None => Ok(()),
+        Some(_) => Err(Failure::Told(OF_GROUP.to_owned())),
+    }
+}
+
+/// The answer to an agent of a group.
+const OF_GROUP: &str =
+    "an agent of a group has no part in what is remembered about its owner, since other people ask it too";
 
 /// The kind of a memory.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -204,6 +219,7 @@ fn refused(error: store::Error) -> Failure {
 
 /// Keeps or proposes a text of this kind and reach.
 async fn keep(work: &Work<'_>, wanted: memory::Write<'_>, reach: Reach) -> Result<Outcome, Failure> {
+    check_own(work).await?;
     let (scope, scope_name) = scope_of(work, reach).await?;
     let (standing, said) = standing::to_keep(work, wanted.text).await?;
     let chat = work.agent().ok().map(|turn| turn.root);

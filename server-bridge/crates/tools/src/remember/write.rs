@@ -4,7 +4,7 @@ use memory::MemoryScope;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Kind, Reach, WRITES, keep, refused, standing};
+use super::{Kind, Reach, WRITES, check_own, keep, refused, standing};
 use crate::{Failure, Outcome, Ported, Services, Work, utc};
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
@@ -89,6 +89,7 @@ impl TypedTool for Write {
 
 /// Forgets the memories of a name.
 async fn forget(work: &Work<'_>, name: &str) -> Result<Outcome, Failure> {
+    check_own(work).await?;
     let store = &work.services.store;
     let items = store.memory_items(work.user.id).await.ported()?;
     let named: Vec<_> = items.iter().filter(|item| !name.is_empty() && item.name == name).collect();

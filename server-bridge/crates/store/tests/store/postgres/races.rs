@@ -40,7 +40,7 @@ async fn of_two_that_say_or_enrol_or_name_the_same_at_once_one_wins_and_the_othe
     for number in 0..PAIRS {
         let said = both(&stores, |store| {
             let (chat, id) = (chat.clone(), format!("send {number}"));
-            async move { store.say_once(ann, &chat, &id, "hello").await.unwrap() }
+            async move { store.say_once(ann, &chat, &id, "hello", store::Author::Owner).await.unwrap() }
         });
         let said = said.await;
         assert_eq!(said.iter().filter(|said| matches!(said, Said::New(_))).count(), 1, "{said:?}");

@@ -24,7 +24,7 @@ async fn all_texts(store: &Store) -> Vec<String> {
     texts.push(store.rename_chat(ann.id, &chat, NUL).await.unwrap().title);
     store.set_chat_model(ann.id, &chat, Some(NUL)).await.unwrap();
     texts.extend(store.chat_model(ann.id, &chat).await.unwrap());
-    store.say_once(ann.id, &chat, NUL, NUL).await.unwrap();
+    store.say_once(ann.id, &chat, NUL, NUL, store::Author::Owner).await.unwrap();
     assert!(store.was_said(ann.id, &chat, NUL).await.unwrap(), "what is looked for is changed alike");
     let (messages, _) = store.messages(ann.id, &chat, None, 9).await.unwrap();
     texts.extend(messages.into_iter().map(|message| message.text));

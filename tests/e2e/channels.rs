@@ -6,6 +6,7 @@ mod eastern;
 mod journey;
 mod kills;
 mod messenger;
+mod notices;
 mod webhook;
 mod western;
 

@@ -42,7 +42,13 @@ pub async fn login(
     let name = &login.user[..login.user.floor_char_boundary(LOGIN_NAME_BYTES)];
     let is_known = state.accounts.is_known_address(&login.user, address).await?;
     let limited = |seconds| ApiError::rate_limited("failed logins", seconds);
-    let attempt = state.logins.take(address, name, is_known, Instant::now()).map_err(limited)?;
+    let attempt = match state.logins.take(address, name, is_known, Instant::now()) {
+        Ok(attempt) => attempt,
+        Err(seconds) => {
+            state.accounts.note_locked_login(name, address).await?;
+            return Err(limited(seconds));
+        }
+    };
     let user = state.accounts.log_in(&login.user, &login.password, address).await?;
     connection.prove();
     attempt.succeeded();

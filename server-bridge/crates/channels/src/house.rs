@@ -1,6 +1,7 @@
 //! The state that this crate shares: accounts that have a task, and the services that they use.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use crate::document::{Document, kind, platform};
 use crate::error::Result;
 use crate::lanes::Lanes;
 use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, FILES_AT_ONCE, MEDIA_TIMEOUT};
+use crate::notices::Watch;
 
 /// The services of the server that channels need besides its chats.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct Surroundings {
     pub public_url: Option<String>,
     /// How long storing all files of one message may take.
     pub media_timeout: Duration,
+    /// What administrators are told.
+    pub watch: Watch,
 }
 
 pub(crate) struct Inner {
@@ -61,12 +65,13 @@ pub(crate) struct Inner {
 
 impl Surroundings {
     /// All messengers that this version knows. Platforms reach the open internet, and these hosts at any address.
-    pub fn new(reachable: &[String], public_url: Option<String>) -> Self {
+    pub fn new(reachable: &[String], public_url: Option<String>, home: PathBuf) -> Self {
         Self {
             kinds: platforms::KINDS,
             reach: Reach::public(reachable),
             public_url,
             media_timeout: MEDIA_TIMEOUT,
+            watch: Watch::of(home),
         }
     }
 }

@@ -154,6 +154,9 @@ impl Inner {
         if is_group && !self.store.is_channel_group(account.id, &event.conversation.id).await? {
             return Ok(Handled::silent());
         }
+        if let Some(wish) = after_word(text, "/notices") {
+            return self.hear_notices(incoming, &user, wish).await;
+        }
         if let Some(answered) = self.answered(incoming, &user, message).await? {
             return Ok(answered);
         }

@@ -32,6 +32,7 @@
 //! | `words` | texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
 //! | `files` | files of messages, and files that are sent |
+//! | `notices` | the administrator's chat: the server's notices |
 //! | `tools` | `Message` for agents |
 //! | `views` | accounts as clients see them |
 //! | [`limits`] | limits, with their units |
@@ -51,6 +52,7 @@ mod inbox;
 mod incoming;
 mod lanes;
 pub mod limits;
+mod notices;
 mod outgoing;
 mod pace;
 mod posting;
@@ -67,4 +69,5 @@ mod tests;
 
 pub use error::{Error, Result};
 pub use house::Surroundings;
+pub use notices::Watch;
 pub use service::Channels;

@@ -15,10 +15,12 @@ use serde_json::Value;
 use store::{ChannelLane, ChatId, OutState, Outgoing};
 use tokio::time::timeout;
 
+use crate::answers::message;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
 use crate::limits::{EDIT_TRIES, FILE_TIMEOUT, KEYED_TRIES, SEND_TIMEOUT, UNKEYED_TRIES, WAIT_MAX};
+use crate::notices::Notice;
 use crate::pace::Pace;
 
 /// What a row of the outbox sends.
@@ -39,6 +41,11 @@ pub(crate) enum Payload {
         chat: String,
         /// The path.
         path: String,
+    },
+    /// A notice of the server for an administrator.
+    Notice {
+        /// The notice.
+        notice: Notice,
     },
 }
 
@@ -111,10 +118,23 @@ impl Inner {
             self.store.mark_failed(row.id, why).await?;
             return Ok(Next::GoOn);
         }
-        let Ok(payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
+        let Ok(mut payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
             self.store.mark_failed(row.id, "the stored message cannot be read").await?;
             return Ok(Next::GoOn);
         };
+        if let Payload::Notice { notice } = payload {
+            let taker = match row.user {
+                Some(user) if self.store.takes_notices(row.account_id, &row.conversation, user).await? => {
+                    user
+                }
+                _ => {
+                    let why = "the user is no longer an administrator, or wants no notices here";
+                    self.store.mark_failed(row.id, why).await?;
+                    return Ok(Next::GoOn);
+                }
+            };
+            payload = message(notice.message(&*live.platform, self.chats.language(taker)));
+        }
         if is_edit && row.edited_id.is_none() {
             self.store.mark_failed(row.id, "the message that it replaces was not sent").await?;
             return Ok(Next::GoOn);
@@ -149,11 +169,13 @@ impl Inner {
                 (Payload::Message { message, .. }, None) => {
                     platform.send(&to, message, &reply, &row.send_key).await.map(|sent| sent.id)
                 }
-                (Payload::File { .. }, _) => Err(Failure::Message("no file was read".to_owned())),
+                (Payload::File { .. } | Payload::Notice { .. }, _) => {
+                    Err(Failure::Message("this is not a message".to_owned()))
+                }
             }
         };
         let sent = match payload {
-            Payload::Message { .. } => timeout(SEND_TIMEOUT, sent).await,
+            Payload::Message { .. } | Payload::Notice { .. } => timeout(SEND_TIMEOUT, sent).await,
             Payload::File { chat, path } => {
                 let chat = ChatId::parse(chat).ok();
                 let Ok(_place) = self.files_out.acquire().await else {

@@ -35,6 +35,7 @@ impl Channels {
     pub fn start(&self) {
         self.0.listen();
         self.0.begin_work();
+        self.0.begin_watch();
     }
 
     /// Looks for work at once: this node has become, or is no longer, the home of a user.

@@ -5,6 +5,7 @@ mod cards;
 mod delivery;
 mod limits;
 mod messenger;
+mod notices;
 mod people;
 mod strangers;
 
@@ -22,7 +23,7 @@ use store::{Name, Store, User};
 use tests::{Reply, ScriptedModel};
 use tools::internet::Internet;
 
-use crate::{Channels, Surroundings};
+use crate::{Channels, Surroundings, Watch};
 use messenger::{KINDS, Messenger};
 
 /// The deadline for everything here.
@@ -62,6 +63,11 @@ struct World {
 
 impl World {
     async fn new(model: ScriptedModel, messenger: Messenger) -> Self {
+        Self::watching(model, messenger, notices::watch()).await
+    }
+
+    /// A world whose server looks like this for what administrators are told.
+    async fn watching(model: ScriptedModel, messenger: Messenger, watch: Watch) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store = Store::open_in_memory().await.unwrap();
         let add = async |name: &str, is_admin| {
@@ -70,14 +76,14 @@ impl World {
         };
         let (root, ada) = (add("root", true).await, add("ada", false).await);
         let (messenger, model) = (Arc::new(messenger), Arc::new(model));
-        let (chats, channels) = Self::served(&store, &model);
+        let (chats, channels) = Self::served(&store, &model, watch);
         let world = Self { store, chats, channels, messenger, root, ada, _model: model };
         world.put(true).await;
         world.channels.start();
         world
     }
 
-    fn served(store: &Store, model: &ScriptedModel) -> (ChatService, Channels) {
+    fn served(store: &Store, model: &ScriptedModel, watch: Watch) -> (ChatService, Channels) {
         let balance = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
         let subscription = Subscription {
             provider: Provider::OpenAi,
@@ -96,6 +102,7 @@ impl World {
             reach: Reach::Anywhere,
             public_url: Some("https://sandbridge.example".to_owned()),
             media_timeout: MEDIA_TIMEOUT,
+            watch,
         };
         let channels = Channels::new(&chats, store, around);
         chats.hooks().put(channels.clone());
@@ -114,7 +121,7 @@ impl World {
     async fn restart(&mut self) {
         self.channels.shutdown().await;
         self.chats.shutdown().await;
-        let (chats, channels) = Self::served(&self.store, &self._model);
+        let (chats, channels) = Self::served(&self.store, &self._model, notices::watch());
         chats.tools().put(Typed::<asks::Danger>::new(()));
         chats.recover().await.unwrap();
         channels.start();

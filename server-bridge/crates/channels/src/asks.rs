@@ -82,10 +82,15 @@ impl Inner {
         let weak = Arc::downgrade(self);
         let subscription = self.chats.bus().subscribe(Arc::new(move |user, event| {
             let Some(inner) = weak.upgrade() else { return };
-            let ChatEvent::Message(message) = event else { return };
             if !inner.has_any.load(Ordering::Relaxed) {
                 return;
             }
+            let message = match event {
+                ChatEvent::Message(message) => message,
+                ChatEvent::Removed(_) => return inner.note_removed(),
+                ChatEvent::Said { .. } => return inner.writing.notify_one(),
+                _ => return,
+            };
             let is_of = |word: &str| message.document_json.as_deref().is_some_and(|json| json.contains(word));
             match message.role {
                 MessageRole::Assistant => {

@@ -29,6 +29,7 @@
 //! | `questions` | questions and cards as messengers show them |
 //! | `changes` | changes of messages that ask |
 //! | `answers` | complete answers as messages for the messenger |
+//! | `drafts` | answers that are being written, changed in place |
 //! | `words` | texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
 //! | `files` | files of messages, and files that are sent |
@@ -45,6 +46,7 @@ mod cards;
 mod changes;
 mod codes;
 mod document;
+mod drafts;
 mod error;
 mod files;
 mod house;

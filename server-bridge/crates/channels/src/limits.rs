@@ -51,6 +51,18 @@ pub const STARTED_AGAIN_MS: i64 = 10 * 60_000;
 pub const FAILED_RUNS_MS: i64 = 24 * 3_600_000;
 /// A disk with less free space than that is nearly full, in bytes.
 pub const LOW_DISK_BYTES: u64 = 1024 * 1024 * 1024;
+/// How long an answer is written before it is shown as a draft.
+pub const DRAFT_AFTER: Duration = Duration::from_secs(2);
+/// How often answers that are being written are looked at.
+pub const DRAFT_LOOK: Duration = Duration::from_millis(250);
+/// The shortest time between two changes of drafts of one account, in milliseconds; most messengers want more.
+pub const DRAFT_EVERY_MS: u64 = 20;
+/// How many answers that are being written are looked at.
+pub const DRAFTS: i64 = 1_000;
+/// How often changes of a draft may fail in a row before it is left as it is until its answer is complete.
+pub const DRAFT_FAILURES: usize = 3;
+/// How long a change of a draft may take.
+pub const DRAFT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often an edit is tried.
 pub const EDIT_TRIES: i64 = 5;
 /// The most messages that one answer is sent as.

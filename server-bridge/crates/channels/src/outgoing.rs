@@ -5,7 +5,7 @@
 //! | took it | the next one, after the messenger's pause |
 //! | was not asked, or wants a pause | the same again, later; it does not count as a try |
 //! | did not say | the same again with the same key, 20 tries at most; without keys once, and marked |
-//! | refuses it | it is not sent; the record says why |
+//! | refuses it | it is not sent; the record says why. An answer that cannot replace its draft is sent as a new message |
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use store::{ChannelLane, ChatId, OutState, Outgoing};
 use tokio::time::timeout;
 
-use crate::answers::message;
+use crate::answers::{ANSWER, message};
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
@@ -76,6 +76,14 @@ fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
     }
 }
 
+/// The beginning of the sources of drafts.
+const DRAFT: &str = "draft/";
+
+/// True for the part of an answer that replaces its draft: if it cannot, it is sent as a new message.
+fn must_arrive(row: &Outgoing) -> bool {
+    row.edit_of.is_some() && row.source.starts_with(ANSWER)
+}
+
 impl Inner {
     /// Sends everything that is to be sent to a conversation.
     pub(crate) async fn send_all(&self, lane: &ChannelLane) -> Result<()> {
@@ -103,7 +111,12 @@ impl Inner {
         let is_unknown = row.state == OutState::Sending;
         let is_edit = row.edit_of.is_some();
         let is_keyed = live.platform.caps().idempotent;
-        if is_unknown && row.tries >= tries_max(is_edit, is_keyed) {
+        // Another try could show it twice, and only one of the two would be changed later.
+        let is_lost_draft = is_unknown && !is_keyed && row.source.starts_with(DRAFT);
+        if is_lost_draft || (is_unknown && row.tries >= tries_max(is_edit, is_keyed)) {
+            if must_arrive(row) {
+                return self.send_anew(row, true).await;
+            }
             let why = format!(
                 "the messenger did not say whether it took the message, even after {} tries",
                 row.tries
@@ -134,6 +147,9 @@ impl Inner {
                 }
             };
             payload = message(notice.message(&*live.platform, self.chats.language(taker)));
+        }
+        if is_edit && row.edited_id.is_none() && must_arrive(row) {
+            return self.send_anew(row, false).await;
         }
         if is_edit && row.edited_id.is_none() {
             self.store.mark_failed(row.id, "the message that it replaces was not sent").await?;
@@ -202,6 +218,12 @@ impl Inner {
         }
     }
 
+    /// Has an answer that cannot replace its draft be sent as a message of its own.
+    async fn send_anew(&self, row: &Outgoing, is_unsure: bool) -> Result<Next> {
+        self.store.send_anew(row.id, is_unsure).await?;
+        Ok(Next::GoOn)
+    }
+
     async fn failed(&self, live: &Live, row: &Outgoing, failure: Failure) -> Result<Next> {
         let channel = &live.account.name;
         let text = failure.to_string();
@@ -219,6 +241,14 @@ impl Inner {
             Failure::Away(_) | Failure::Account(_) => {
                 self.store.unsend(row.id, &row.reply_json).await?;
                 Next::Again
+            }
+            Failure::Expired | Failure::Message(_) if must_arrive(row) => {
+                tracing::info!(
+                    channel,
+                    text,
+                    "a draft cannot be changed, so the answer is sent as a new message"
+                );
+                return self.send_anew(row, false).await;
             }
             // The message is sent again without reply data, which works on messengers that accept messages that answer nothing.
             Failure::Expired if row.reply_json != "null" => {

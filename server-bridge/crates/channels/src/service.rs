@@ -36,6 +36,7 @@ impl Channels {
         self.0.listen();
         self.0.begin_work();
         self.0.begin_watch();
+        self.0.begin_drafts();
     }
 
     /// Looks for work at once: this node has become, or is no longer, the home of a user.

@@ -7,11 +7,13 @@
 //! | `inbox` | what arrived, once each |
 //! | `answers` | answers that are not complete yet |
 //! | `outbox` | what is sent |
+//! | `drafts` | the beginnings of answers that are being written |
 //! | `notices` | the administrator's chat: where the server's notices go, and what was told there |
 //! | `presses` | the answers below questions |
 
 mod accounts;
 mod answers;
+mod drafts;
 mod inbox;
 mod links;
 mod notices;
@@ -23,6 +25,7 @@ mod tests;
 pub(crate) use accounts::place;
 pub use accounts::{ChannelAccount, ChannelDraft};
 pub use answers::{ChannelAnswer, NewAnswer};
+pub use drafts::{OrphanDraft, ShownDraft, draft_source};
 pub use inbox::{ChannelEvent, ChannelLane, InboxState, NewEvent, TakenEvents};
 pub use links::{ChannelLink, Person, Redeemed};
 pub use notices::NoticeLink;

@@ -146,8 +146,8 @@ pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use backup::check_backup;
 pub use channels::{
     ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink, InboxState,
-    NewAnswer, NewEvent, NewOutgoing, NewPress, NoticeLink, OpenAsk, OutState, OutboxCounts, Outgoing,
-    Person, Press, Redeemed, TakenEvents,
+    NewAnswer, NewEvent, NewOutgoing, NewPress, NoticeLink, OpenAsk, OrphanDraft, OutState, OutboxCounts,
+    Outgoing, Person, Press, Redeemed, ShownDraft, TakenEvents, draft_source,
 };
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;

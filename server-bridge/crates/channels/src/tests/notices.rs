@@ -182,7 +182,8 @@ async fn who_is_no_administrator_any_more_or_no_longer_linked_gets_nothing_more(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_nearly_full_disk_is_told_with_its_real_size() {
     let watch = Watch { home: Some(std::env::temp_dir()), low_disk_bytes: u64::MAX, ..watch() };
-    let world = World::watching(echo(), Messenger::new(), watch).await;
+    let around = crate::Surroundings { watch, ..super::around() };
+    let world = World::with(echo(), Messenger::new(), around).await;
     world.link(&world.root, "boss").await;
     world.messenger.says("boss", "boss", "/notices on");
     let shown = world.reads("boss", "nearly full").await;

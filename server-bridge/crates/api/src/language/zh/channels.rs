@@ -45,6 +45,7 @@ pub(super) const TABLE: &[Row] = &[
     ("The command ended: {}.", "命令已结束：{0*}。"),
     ("The answer was stopped.", "回答已停止。"),
     ("The answer is empty.", "回答为空。"),
+    ("↓ The answer is below.", "↓ 回答在下方。"),
     // The administrator's chat.
     (
         "/notices on  have the server's notices come here, for administrators; /notices off ends that",

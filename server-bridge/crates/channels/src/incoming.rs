@@ -160,6 +160,9 @@ impl Inner {
         if let Some(answered) = self.answered(incoming, &user, message).await? {
             return Ok(answered);
         }
+        if text == "/settings" {
+            return self.show_settings(incoming, &user).await;
+        }
         if let Some(path) = after_word(text, "/send") {
             let chat = self.store.channel_chat(account.id, &event.conversation.id, user.id).await?;
             if path.is_empty() {

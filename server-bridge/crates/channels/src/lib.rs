@@ -26,6 +26,8 @@
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
 //! | `cards` | cards of agents as the messenger's own, and the answers to them |
+//! | `offers` | choices below messages, as buttons or numbers |
+//! | `settings` | the settings of a chat as buttons |
 //! | `questions` | questions and cards as messengers show them |
 //! | `changes` | changes of messages that ask |
 //! | `answers` | complete answers as messages for the messenger |
@@ -55,11 +57,13 @@ mod incoming;
 mod lanes;
 pub mod limits;
 mod notices;
+mod offers;
 mod outgoing;
 mod pace;
 mod posting;
 mod questions;
 mod service;
+mod settings;
 mod supervisor;
 mod tools;
 mod views;

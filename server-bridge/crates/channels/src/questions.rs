@@ -7,6 +7,8 @@ use platforms::card::{Block, Card};
 use serde::{Deserialize, Serialize};
 use store::Press;
 
+use crate::settings::Setting;
+
 /// The reply to a button press that has no effect.
 pub(crate) const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
 
@@ -36,6 +38,8 @@ impl Question {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {
+    /// A setting of a chat.
+    Setting(Setting),
     /// An answer to a card.
     Card(CardReply),
     /// An answer to a question.

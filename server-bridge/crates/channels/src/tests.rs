@@ -8,6 +8,7 @@ mod limits;
 mod messenger;
 mod notices;
 mod people;
+mod settings;
 mod strangers;
 
 use std::collections::BTreeMap;

@@ -82,6 +82,14 @@ pub(super) const TABLE: &[Row] = &[
         "存放服务器数据的磁盘将满（剩余 / 总量）：",
     ),
     ("… and {} more", "… 另有 {0} 项"),
+    // The settings of a chat.
+    (
+        "/settings  choose this chat's runner, model and approval mode here",
+        "/settings  在这里选择此会话的运行器、模型和批准模式",
+    ),
+    ("Runner: {}", "运行器：{0}"),
+    ("Model: {}", "模型：{0}"),
+    ("Approval mode: {}", "批准模式：{0}"),
     // Questions.
     ("The agent asks:", "智能体提问："),
     (

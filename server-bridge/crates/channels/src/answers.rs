@@ -9,11 +9,8 @@ use crate::error::Result;
 use crate::house::Live;
 use crate::house::{Inner, to_json};
 use crate::limits::PARTS_MAX;
-use crate::outgoing::Payload;
+use crate::outgoing::{ANSWER, Payload};
 use crate::words;
-
-/// The beginning of the sources of answers.
-pub(crate) const ANSWER: &str = "answer/";
 
 /// Where something is sent.
 #[derive(Clone, Debug)]

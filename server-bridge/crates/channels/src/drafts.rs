@@ -7,110 +7,22 @@
 //! A draft is never the record: its changes are best effort, and a change that fails is left out. The draft itself and the answer that
 //! replaces it are rows of the outbox, so a server that dies leaves none that is not replaced by the next one.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use platforms::{Conversation, Failure, Outgoing, Styled};
 use store::{ChannelAnswer, ChannelLane, NewOutgoing, OutState, draft_source};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::answers::{Target, message};
 use crate::error::Result;
 use crate::house::{Inner, Live, to_json};
-use crate::limits::{DRAFT_EVERY_MS, DRAFT_FAILURES, DRAFT_LOOK, DRAFT_TIMEOUT, DRAFTS, LONGEST_SLEEP};
+use crate::limits::{DRAFT_EVERY_MS, DRAFT_LOOK, DRAFT_TIMEOUT, DRAFTS, LONGEST_SLEEP};
 use crate::words;
 
 /// What stands at the end of a draft.
 const MARK: &str = "…";
-
-/// What is shown of the answers that are being written.
-#[derive(Debug, Default)]
-pub(crate) struct Drafts {
-    known: Mutex<Noted>,
-    /// Held while a draft is added, and while an answer replaces its draft.
-    pub(crate) changing: tokio::sync::Mutex<()>,
-}
-
-#[derive(Debug, Default)]
-struct Noted {
-    answers: HashMap<i64, Draft>,
-    /// When drafts of an account may be changed again.
-    next: HashMap<i64, Instant>,
-}
-
-/// The draft of an answer.
-#[derive(Debug)]
-struct Draft {
-    since: Instant,
-    /// When it was last tried to change it.
-    tried: Instant,
-    /// The message that it shows, as JSON.
-    shown: String,
-    failures: usize,
-    /// True while it is being changed.
-    is_busy: bool,
-}
-
-impl Drafts {
-    fn lock(&self) -> MutexGuard<'_, Noted> {
-        // Each change is a single step, so the data stays consistent if another thread panics.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The answers whose drafts may be looked at now: those come first that were not looked at for the longest time. Each must have been written
-    /// for so long.
-    fn due(&self, answers: Vec<ChannelAnswer>, after: Duration) -> Vec<ChannelAnswer> {
-        let now = Instant::now();
-        let mut noted = self.lock();
-        noted.answers.retain(|id, draft| draft.is_busy || answers.iter().any(|answer| answer.id == *id));
-        noted.next.retain(|_, next| *next > now);
-        let mut due = Vec::new();
-        for answer in answers {
-            let new = || Draft { since: now, tried: now, shown: String::new(), failures: 0, is_busy: false };
-            let draft = noted.answers.entry(answer.id).or_insert_with(new);
-            if !draft.is_busy && draft.failures < DRAFT_FAILURES && now.duration_since(draft.since) >= after {
-                due.push((draft.tried, answer));
-            }
-        }
-        due.sort_by_key(|(tried, answer)| (*tried, answer.id));
-        due.into_iter().map(|(_, answer)| answer).collect()
-    }
-
-    fn is_resting(&self, account: i64) -> bool {
-        self.lock().next.contains_key(&account)
-    }
-
-    fn shows(&self, answer: i64, json: &str) -> bool {
-        self.lock().answers.get(&answer).is_some_and(|draft| draft.shown == json)
-    }
-
-    /// Notes a try to change a draft, after which the account's drafts rest.
-    fn begin(&self, answer: &ChannelAnswer, rest: Duration) {
-        let now = Instant::now();
-        let mut noted = self.lock();
-        noted.next.insert(answer.account_id, now + rest);
-        if let Some(draft) = noted.answers.get_mut(&answer.id) {
-            (draft.tried, draft.is_busy) = (now, true);
-        }
-    }
-
-    /// Notes the outcome of a try: what the draft shows now, or why it could not be changed.
-    fn end(&self, answer: &ChannelAnswer, outcome: Result<String, Failure>) {
-        let mut noted = self.lock();
-        if let Err(Failure::TooFast { wait_ms }) = outcome {
-            noted.next.insert(answer.account_id, Instant::now() + Duration::from_millis(wait_ms));
-        }
-        let Some(draft) = noted.answers.get_mut(&answer.id) else { return };
-        draft.is_busy = false;
-        match outcome {
-            Ok(shown) => (draft.shown, draft.failures) = (shown, 0),
-            Err(Failure::TooFast { .. }) => {}
-            Err(_) => draft.failures += 1,
-        }
-    }
-}
 
 /// How long the drafts of an account rest after one was changed. Messengers limit an account as well as a conversation.
 fn rest(live: &Live) -> Duration {

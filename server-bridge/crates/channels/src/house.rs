@@ -17,11 +17,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::changes::Changes;
 use crate::document::{Document, kind, platform};
-use crate::drafts::Drafts;
+use crate::drafting::Drafts;
 use crate::error::Result;
 use crate::lanes::Lanes;
 use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, DRAFT_AFTER, FILES_AT_ONCE, MEDIA_TIMEOUT};
-use crate::notices::Watch;
+use crate::watch::Watch;
 
 /// The services of the server that channels need besides its chats.
 #[derive(Clone, Debug)]

@@ -31,10 +31,12 @@
 //! | `questions` | questions and cards as messengers show them |
 //! | `changes` | changes of messages that ask |
 //! | `answers` | complete answers as messages for the messenger |
+//! | `drafting` | what is shown of the answers that are being written |
 //! | `drafts` | answers that are being written, changed in place |
 //! | `words` | texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
 //! | `files` | files of messages, and files that are sent |
+//! | `watch`, `notice` | how the server looks for what administrators are told; a notice |
 //! | `notices` | the administrator's chat: the server's notices |
 //! | `tools` | `Message` for agents |
 //! | `views` | accounts as clients see them |
@@ -48,6 +50,7 @@ mod cards;
 mod changes;
 mod codes;
 mod document;
+mod drafting;
 mod drafts;
 mod error;
 mod files;
@@ -56,6 +59,7 @@ mod inbox;
 mod incoming;
 mod lanes;
 pub mod limits;
+mod notice;
 mod notices;
 mod offers;
 mod outgoing;
@@ -67,6 +71,7 @@ mod settings;
 mod supervisor;
 mod tools;
 mod views;
+mod watch;
 mod words;
 mod work;
 
@@ -75,5 +80,5 @@ mod tests;
 
 pub use error::{Error, Result};
 pub use house::Surroundings;
-pub use notices::Watch;
 pub use service::Channels;
+pub use watch::Watch;

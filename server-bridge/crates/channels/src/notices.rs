@@ -7,13 +7,8 @@
 //! Everything that is told is read from the database, or looked up again, so nothing is lost or told twice when the server dies. Things of
 //! one kind that are found together share a message. Notices name users and what belongs to them, and hold nothing that people wrote.
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use api::language::Language;
-use platforms::{Platform, Styled};
-use serde::{Deserialize, Serialize};
 use store::{NoticeLink, Trouble, User};
 
 use crate::answers::Target;
@@ -21,105 +16,14 @@ use crate::error::{Error, Result};
 use crate::house::Inner;
 use crate::incoming::{Handled, Incoming};
 use crate::limits::{
-    AWAY_MS, FAILED_RUNS_MS, LOW_DISK_BYTES, NOTICE_EVERY, NOTICE_LINES, NOTICES_MAX_AGE_MS,
-    RUNNER_AWAY_AGAIN_MS, STARTED_AGAIN_MS, STARTED_TOLD_MS,
+    FAILED_RUNS_MS, NOTICES_MAX_AGE_MS, RUNNER_AWAY_AGAIN_MS, STARTED_AGAIN_MS, STARTED_TOLD_MS,
 };
+use crate::notice::{About, Notice};
 use crate::outgoing::Payload;
 use crate::service::Channels;
 
 const DAY_MS: i64 = 24 * 3_600_000;
 const HOUR_MS: i64 = 3_600_000;
-
-/// How the server looks for what its administrators are told.
-#[derive(Clone, Debug)]
-pub struct Watch {
-    /// The directory of the server's data; without it, no disk is looked at.
-    pub home: Option<PathBuf>,
-    /// How often it looks.
-    pub every: Duration,
-    /// How long a runner is away before that is told, in milliseconds.
-    pub away_ms: i64,
-    /// A disk with less free space than that is nearly full, in bytes.
-    pub low_disk_bytes: u64,
-}
-
-impl Watch {
-    /// The server's own, for its home directory.
-    pub fn of(home: PathBuf) -> Self {
-        Self { home: Some(home), every: NOTICE_EVERY, away_ms: AWAY_MS, low_disk_bytes: LOW_DISK_BYTES }
-    }
-}
-
-/// What notices are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum About {
-    Started,
-    RunnerAway,
-    AutomationFailed,
-    AutomationPaused,
-    LoginLocked,
-    DiskLow,
-}
-
-impl About {
-    const ALL: [Self; 6] = [
-        Self::Started,
-        Self::RunnerAway,
-        Self::AutomationFailed,
-        Self::AutomationPaused,
-        Self::LoginLocked,
-        Self::DiskLow,
-    ];
-
-    fn headline(self) -> &'static str {
-        match self {
-            Self::Started => "The server has started.",
-            Self::RunnerAway => "Offline for a while, and not back yet (user: runner):",
-            Self::AutomationFailed => "Automations that failed (user: automation):",
-            Self::AutomationPaused => {
-                "Automations that the server paused; their owners can read why, and resume them (user: automation):"
-            }
-            Self::LoginLocked => {
-                "Too many wrong passwords were tried for these users, so further logins are refused for a while:"
-            }
-            Self::DiskLow => "The disk with the server's data is nearly full (free / size):",
-        }
-    }
-}
-
-/// A notice, which is put into words when it is sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Notice {
-    about: About,
-    /// Names and numbers, which are the same in each language.
-    lines: Vec<String>,
-    /// How many more there are.
-    more: usize,
-}
-
-impl Notice {
-    fn new(about: About, lines: Vec<String>) -> Self {
-        let more = lines.len().saturating_sub(NOTICE_LINES);
-        Self { about, lines: lines.into_iter().take(NOTICE_LINES).collect(), more }
-    }
-
-    fn text(&self, language: Language) -> String {
-        let mut text = language.translated(self.about.headline()).into_owned();
-        for line in self.lines.iter().filter(|line| !line.is_empty()) {
-            text.push_str(&format!("\n• {line}"));
-        }
-        if self.more > 0 {
-            text.push_str(&format!("\n{}", language.translated(&format!("… and {} more", self.more))));
-        }
-        text
-    }
-
-    /// The message for a messenger; one, since a notice is shorter than any messenger's limit.
-    pub(crate) fn message(&self, platform: &dyn Platform, language: Language) -> platforms::Outgoing {
-        platform.render(&Styled::plain(&self.text(language)), &[]).swap_remove(0)
-    }
-}
 
 /// Something to tell.
 struct Fact {
@@ -295,29 +199,5 @@ impl Channels {
     /// [`Error::Refused`] if the user is no administrator, has no such link, or its messenger lets the bot only reply.
     pub async fn set_notices(&self, user: &User, link: i64, is_on: bool) -> Result<()> {
         self.0.set_notices(user, link, is_on).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The longest names of users, runners and automations, in bytes.
-    const NAME_BYTES: usize = 64;
-
-    #[test]
-    fn a_notice_names_some_and_counts_the_rest_and_is_shorter_than_any_messengers_limit() {
-        let name = "n".repeat(NAME_BYTES);
-        for about in About::ALL {
-            let notice = Notice::new(about, vec![format!("{name}: {name}"); 500]);
-            for language in [Language::English, Language::Chinese] {
-                let text = notice.text(language);
-                assert_eq!(text.matches('•').count(), NOTICE_LINES);
-                assert!(text.contains(&(500 - NOTICE_LINES).to_string()) && text.len() < 1_000, "{text}");
-            }
-            assert_ne!(notice.text(Language::Chinese), notice.text(Language::English), "{about:?}");
-            let json = serde_json::to_string(&notice).unwrap();
-            assert_eq!(serde_json::from_str::<Notice>(&json).unwrap(), notice);
-        }
     }
 }

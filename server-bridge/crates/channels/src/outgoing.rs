@@ -15,12 +15,11 @@ use serde_json::Value;
 use store::{ChannelLane, ChatId, OutState, Outgoing};
 use tokio::time::timeout;
 
-use crate::answers::{ANSWER, message};
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
 use crate::limits::{EDIT_TRIES, FILE_TIMEOUT, KEYED_TRIES, SEND_TIMEOUT, UNKEYED_TRIES, WAIT_MAX};
-use crate::notices::Notice;
+use crate::notice::Notice;
 use crate::pace::Pace;
 
 /// What a row of the outbox sends.
@@ -75,6 +74,9 @@ fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
         (false, false) => UNKEYED_TRIES,
     }
 }
+
+/// The beginning of the sources of answers.
+pub(crate) const ANSWER: &str = "answer/";
 
 /// The beginning of the sources of drafts.
 const DRAFT: &str = "draft/";
@@ -146,7 +148,8 @@ impl Inner {
                     return Ok(Next::GoOn);
                 }
             };
-            payload = message(notice.message(&*live.platform, self.chats.language(taker)));
+            let message = notice.message(&*live.platform, self.chats.language(taker));
+            payload = Payload::Message { message, text: String::new() };
         }
         if is_edit && row.edited_id.is_none() && must_arrive(row) {
             return self.send_anew(row, false).await;

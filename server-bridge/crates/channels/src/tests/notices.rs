@@ -7,7 +7,7 @@ use store::{AuditEntry, RunnerName};
 use super::messenger::{Fault, Messenger};
 use super::{World, echo, until};
 use crate::limits::STARTED_AGAIN_MS;
-use crate::notices::Watch;
+use crate::watch::Watch;
 
 /// How the server looks in these tests: often, and a runner is away at once. The disk is large enough.
 pub(super) fn watch() -> Watch {

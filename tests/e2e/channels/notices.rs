@@ -8,7 +8,7 @@ use tests::{Reply, eventually};
 
 use super::journey::{add, connected, link, reads};
 use super::messenger::Messenger;
-use super::{PATIENCE, on_each};
+use super::{PATIENCE, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
@@ -47,6 +47,8 @@ fn noticed(messenger: &dyn Messenger) {
     eventually("the refused logins are told", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "alice"]) > 0).then_some(())
     });
+    // Later a poll of the killed server may still be open, which a messenger may refuse.
+    assert_eq!(messenger.refused(), Vec::<String>::new());
     let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
     let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
@@ -64,11 +66,12 @@ fn noticed(messenger: &dyn Messenger) {
     eventually("what is new is told", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "bob"]) > 0).then_some(())
     });
-    assert_eq!(told(messenger, &["Too many wrong passwords", "alice"]), 1);
+    // A kill between a message and its record doubles it where the messenger knows no keys, and it is marked.
+    let unsure = usize::try_from(channel(&world)["unsure"].as_u64().unwrap()).unwrap();
+    assert!(told(messenger, &["Too many wrong passwords", "alice"]) <= 1 + unsure);
     assert_eq!(told(messenger, &["nobody-of-this-name"]), 0);
     // Two starts within ten minutes are told once, unless a new ten minutes began between them.
-    assert!(told(messenger, &["The server has started"]) <= 2);
-    assert_eq!(messenger.refused(), Vec::<String>::new());
+    assert!(told(messenger, &["The server has started"]) <= 2 + unsure);
     let links = world.alice.json(&["channel", "links", "--json"]);
     assert_eq!(links[0]["notices"], true, "{links}");
     world.run(&["channel", "notices", &links[0]["id"].to_string(), "--off"]);

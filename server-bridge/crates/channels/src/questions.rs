@@ -7,8 +7,6 @@ use platforms::card::{Block, Card};
 use serde::{Deserialize, Serialize};
 use store::Press;
 
-use crate::settings::Setting;
-
 /// The reply to a button press that has no effect.
 pub(crate) const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
 
@@ -32,6 +30,15 @@ impl Question {
             None => Styled::plain(&format!("{}\n{}{more}", self.title, self.detail)),
         }
     }
+}
+
+/// What a press on a setting does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Setting {
+    /// The chat that it is for.
+    pub(crate) chat: String,
+    /// The command that is posted.
+    pub(crate) command: String,
 }
 
 /// What a press gives.

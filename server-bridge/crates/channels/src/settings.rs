@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use chats::{Choices, Saying};
 use platforms::Styled;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use store::{MessageRole, OpenAsk, Press, User, hex};
 
@@ -19,16 +18,7 @@ use crate::house::Inner;
 use crate::incoming::{Handled, Incoming};
 use crate::limits::PLACES_MAX;
 use crate::offers::offer;
-use crate::questions::{Choice, NO_LONGER};
-
-/// What a press on a setting does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Setting {
-    /// The chat that it is for.
-    chat: String,
-    /// The command that is posted.
-    command: String,
-}
+use crate::questions::{Choice, NO_LONGER, Setting};
 
 fn title(choices: &Choices) -> String {
     let Choices { command, now, .. } = choices;

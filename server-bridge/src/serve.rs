@@ -263,7 +263,7 @@ impl Server {
         let automations = Automations::new(&chats, &store);
         chats.hooks().put(automations.clone());
         automations.offer_tools(&chats);
-        let around = Surroundings::new(&config.reachable, config.public_url.clone());
+        let around = Surroundings::new(&config.reachable, config.public_url.clone(), config.home.clone());
         let channels = Channels::new(&chats, &store, around);
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);

@@ -3,10 +3,12 @@
 
 mod asking;
 mod cards;
+mod drafts;
 mod eastern;
 mod journey;
 mod kills;
 mod messenger;
+mod notices;
 mod webhook;
 mod western;
 

@@ -54,7 +54,7 @@ pub use authority::Authority;
 pub use bare_root::{BareRoot, Who};
 pub use embedder::{Mood, ScriptedEmbedder};
 pub use machine::Machine;
-pub use model::{Asked, Habits, Reply, ScriptedModel};
+pub use model::{Asked, Gate, Habits, Reply, ScriptedModel};
 pub use network::Network;
 pub use pages::{Page, Pages};
 pub use server::{Output, Person, Server};

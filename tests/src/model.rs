@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,10 @@ pub struct Asked {
 pub enum Reply {
     /// Words, in several pieces.
     Say(String),
+    /// Words whose pieces come this far apart.
+    Slowly(String, Duration),
+    /// Words, and the end of the answer when the gate is open.
+    Held(String, Gate),
     /// Calls of tools: name and arguments.
     Call(Vec<(&'static str, Value)>),
     /// A refusal: status and body.
@@ -35,6 +39,23 @@ pub enum Reply {
     Hang(String),
     /// The beginning of an answer, and then the connection's end.
     Break(String),
+}
+
+/// Holds answers back until it is opened. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    /// Opens it for good.
+    pub fn open(&self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.0.1.wait_while(open, |is_open| !*is_open));
+    }
 }
 
 type Script = dyn FnMut(&Asked) -> Reply + Send;
@@ -289,7 +310,13 @@ fn write(
     )?;
     let is_chat = asked.path == "/v1/chat/completions";
     let events = if is_chat { chat_events(&reply, tokens) } else { message_events(&reply, tokens) };
-    for event in events {
+    let text_events = events.len() - if matches!(reply, Reply::Held(..)) { held_events(is_chat) } else { 0 };
+    for (place, event) in events.into_iter().enumerate() {
+        if let Reply::Held(_, gate) = &reply
+            && place == text_events
+        {
+            gate.wait();
+        }
         let text = if is_chat {
             format!("data: {event}\n\n")
         } else {
@@ -297,6 +324,9 @@ fn write(
         };
         write!(writer, "{:x}\r\n{text}\r\n", text.len())?;
         writer.flush()?;
+        if let Reply::Slowly(_, pause) = &reply {
+            thread::sleep(*pause);
+        }
     }
     if habits.pauses {
         thread::sleep(PAUSE);
@@ -313,6 +343,11 @@ fn write(
     }
 }
 
+/// How many events end an answer.
+fn held_events(is_chat: bool) -> usize {
+    if is_chat { 2 } else { 3 }
+}
+
 /// A text in pieces of a few characters, as models write; a very long one in larger pieces.
 fn pieces(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
@@ -323,7 +358,11 @@ fn chat_events(reply: &Reply, tokens: u64) -> Vec<Value> {
     let chunk = |delta: Value, reason: Value| json!({"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
     let end = match reply {
-        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) => {
+        Reply::Say(text)
+        | Reply::Slowly(text, _)
+        | Reply::Held(text, _)
+        | Reply::Hang(text)
+        | Reply::Break(text) => {
             events.extend(pieces(text).iter().map(|piece| chunk(json!({"content": piece}), Value::Null)));
             "stop"
         }
@@ -366,7 +405,11 @@ fn message_events(reply: &Reply, tokens: u64) -> Vec<Value> {
         events.push(json!({"type": "content_block_stop", "index": index}));
     };
     let end = match reply {
-        Reply::Say(text) | Reply::Hang(text) | Reply::Break(text) => {
+        Reply::Say(text)
+        | Reply::Slowly(text, _)
+        | Reply::Held(text, _)
+        | Reply::Hang(text)
+        | Reply::Break(text) => {
             let deltas =
                 pieces(text).iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect();
             block(0, json!({"type": "text", "text": ""}), deltas);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use api::channel::{ChannelCode, ChannelList, ChannelPut, ChannelTested, ChannelView};
+use api::channel::{ChannelCode, ChannelList, ChannelNotices, ChannelPut, ChannelTested, ChannelView};
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Path, State};
@@ -30,6 +30,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(test))
         .add(Access::Session, route!(link))
         .add(Access::Session, route!(unlink))
+        .add(Access::Session, route!(notices))
         .add(Access::Anybody, route!(deliver))
 }
 
@@ -111,6 +112,19 @@ pub async fn unlink(
     Path(id): Path<i64>,
 ) -> Result<StatusCode, ApiError> {
     state.channels.unlink(&caller.user, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Have the server's notices go to a link of the caller's, and to no other one, or no longer. For administrators. Needs a session.
+#[utoipa::path(put, path = "/api/v1/channel-links/{id}/notices", tag = "channels", params(("id" = i64, Path)),
+    request_body = ChannelNotices, responses((status = 204), (status = 403), (status = 404)))]
+pub async fn notices(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(id): Path<i64>,
+    extract::Json(put): extract::Json<ChannelNotices>,
+) -> Result<StatusCode, ApiError> {
+    state.channels.set_notices(&caller.user, id, put.enabled).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

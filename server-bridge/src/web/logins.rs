@@ -16,7 +16,24 @@ pub async fn begin_attempt<'a>(
     (address, account, is_known): (IpAddr, &str, bool),
     what: &str,
 ) -> Result<Attempt<'a>, ApiError> {
-    match state.accounts.begin_attempt(address, account, is_known).await {
+    counted(state.accounts.begin_attempt(address, account, is_known).await, what)
+}
+
+/// The same for a login: the audit trail shows if the limit is reached.
+///
+/// # Errors
+/// As for [`begin_attempt`].
+pub async fn begin_login(
+    state: &AppState,
+    address: IpAddr,
+    account: &str,
+    is_known: bool,
+) -> Result<Attempt<'_>, ApiError> {
+    counted(state.accounts.begin_login(address, account, is_known).await, "failed logins")
+}
+
+fn counted<'a>(begun: accounts::Result<Attempt<'a>>, what: &str) -> Result<Attempt<'a>, ApiError> {
+    match begun {
         Err(Error::TooManyAttempts { retry_after_s }) => Err(ApiError::rate_limited(what, retry_after_s)),
         begun => Ok(begun?),
     }

@@ -13,7 +13,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::{Caller, session_cookie};
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::logins::begin_attempt;
+use crate::web::logins::begin_login;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -40,7 +40,7 @@ pub async fn login(
     let address = address_key(connection.client);
     let name = &login.user[..login.user.floor_char_boundary(LOGIN_NAME_BYTES)];
     let is_known = state.accounts.is_known_address(&login.user, address).await?;
-    let attempt = begin_attempt(&state, (address, name, is_known), "failed logins").await?;
+    let attempt = begin_login(&state, address, name, is_known).await?;
     let user = state.accounts.log_in(&login.user, &login.password, address).await?;
     connection.prove();
     attempt.succeeded().await;

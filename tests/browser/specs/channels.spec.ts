@@ -125,6 +125,11 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   await shown.getByRole("button", { name: "Done" }).click();
   const links = region(page, "Links");
   await expect(links).toContainText("Ann (4001) on phone is the user alice", { timeout: 20_000 });
+  await links.getByRole("button", { name: "Send server notices to Ann" }).click();
+  await expect(links).toContainText("The server's notices for administrators go here.");
+  await expectAccessible(page);
+  await links.getByRole("button", { name: "Stop server notices to Ann" }).click();
+  await expect(links.getByRole("button", { name: "Send server notices to Ann" })).toBeVisible();
   await links.getByRole("button", { name: "Remove the link of Ann" }).click();
   await links.getByRole("button", { name: "Remove", exact: true }).click();
   await expect(links).toContainText("Nobody is linked.");

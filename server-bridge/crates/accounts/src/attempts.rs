@@ -44,6 +44,20 @@ impl Accounts {
     }
 }
 
+impl Accounts {
+    /// The same for a login. The audit trail names an account whose logins are refused.
+    ///
+    /// # Errors
+    /// As for [`Self::begin_attempt`].
+    pub async fn begin_login(&self, address: IpAddr, account: &str, is_known: bool) -> Result<Attempt<'_>> {
+        let begun = self.begin_attempt(address, account, is_known).await;
+        if let Err(Error::TooManyAttempts { .. }) = &begun {
+            self.note_locked_login(account, address).await?;
+        }
+        begun
+    }
+}
+
 impl Attempt<'_> {
     /// The password was correct: the attempt does not count.
     pub async fn succeeded(self) {

@@ -8,6 +8,8 @@ pub use store::limits::{ENROLMENT_TTL_MS, NAME_MAX_CHARS, PASSWORD_MIN_CHARS};
 pub const TRAIL_PAGE_MAX_ROWS: u32 = 500;
 /// How much of a login name the audit trail shows, in bytes; no account has a longer one.
 pub const LOGIN_NAME_BYTES: usize = 63;
+/// How often the audit trail says that a user's logins are refused, in milliseconds.
+pub const LOCKED_LOGIN_NOTED_MS: i64 = 3_600_000;
 /// Random bytes of the secret for the first account: 192 bits.
 pub const FIRST_SECRET_BYTES: usize = 24;
 /// How long such a secret is valid: a year; a server that starts again shows another one.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use store::{API_KEY_PREFIX, ApiKey, Secret, User};
 
-use crate::limits::LOGIN_NAME_BYTES;
+use crate::limits::{LOCKED_LOGIN_NOTED_MS, LOGIN_NAME_BYTES};
 use crate::{Accounts, Error, Result};
 
 /// A session just begun: its secrets are only visible now.
@@ -51,6 +51,18 @@ impl Accounts {
         self.store.remember_login_address(user.id, address).await?;
         self.note(Some(&user.name), "login", &address.to_string(), "ok").await;
         Ok(user)
+    }
+
+    /// Records that logins of a user are refused because too many passwords were wrong; once in an hour, and only for accounts that exist.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub(crate) async fn note_locked_login(&self, name: &str, address: IpAddr) -> Result<()> {
+        let Some(user) = self.store.user_by_name(name).await? else { return Ok(()) };
+        if !self.store.is_login_locked(user.id, self.now_ms() - LOCKED_LOGIN_NOTED_MS).await? {
+            self.note(Some(&user.name), "login.locked", &address.to_string(), "rate_limited").await;
+        }
+        Ok(())
     }
 
     /// Begins a session of an authenticated user; a page's has a cookie as well.

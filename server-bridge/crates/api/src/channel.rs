@@ -130,6 +130,17 @@ pub struct ChannelLinkView {
     pub person_name: String,
     /// When they were linked, in Unix milliseconds.
     pub created_at: i64,
+    /// True if the server's notices for administrators go there.
+    #[serde(default)]
+    #[schema(required)]
+    pub notices: bool,
+}
+
+/// The server's notices at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelNotices {
+    /// True to have them go there, and to no other of the user's links.
+    pub enabled: bool,
 }
 
 /// The accounts that a user may link to, and the links.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::house::Live;
 use crate::house::{Inner, to_json};
 use crate::limits::PARTS_MAX;
-use crate::outgoing::Payload;
+use crate::outgoing::{ANSWER, Payload};
 use crate::words;
 
 /// Where something is sent.
@@ -70,7 +70,10 @@ impl Inner {
         let shown = match self.store.message(answer.user, answer.message).await {
             Ok(shown) => shown,
             // Its chat was deleted meanwhile.
-            Err(store::Error::NotFound { .. }) => return Ok(self.store.complete_answer(answer, &[]).await?),
+            Err(store::Error::NotFound { .. }) => {
+                self.store.complete_answer(answer, &[]).await?;
+                return self.end_orphans().await;
+            }
             Err(error) => return Err(error.into()),
         };
         let text = match shown.role {
@@ -90,7 +93,20 @@ impl Inner {
         };
         let rest = self.rest(answer.user, &shown.chat);
         let payloads = parts(&*live.platform, &text, &rest);
-        let rows = target.rows(live.account.id, &format!("answer/{}", answer.inbox_id), payloads);
+        let mut rows = target.rows(live.account.id, &format!("{ANSWER}{}", answer.inbox_id), payloads);
+        let _changing = self.drafts.changing.lock().await;
+        match self.store.end_draft(answer).await? {
+            Some(draft) if draft.is_passed => {
+                // Changed in its place, the answer would stand above what came after the draft, and nobody would look there.
+                rows.insert(0, self.replacement(live, &target, draft.id, "↓ The answer is below."));
+            }
+            Some(draft) => {
+                if let Some(first) = rows.first_mut() {
+                    first.edit_of = Some(draft.id);
+                }
+            }
+            None => {}
+        }
         self.store.complete_answer(answer, &rows).await?;
         self.wake.notify_one();
         Ok(())

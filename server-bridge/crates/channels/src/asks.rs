@@ -16,10 +16,10 @@ use api::document::{AgentDocument, ToolData};
 use api::language::Language;
 use api::words::ToolStatus;
 use chats::{ASKS_AGAIN, ChatEvent, Surface, card_of};
+use platforms::Styled;
 use platforms::event::{Event, Message, Press as Pressed};
-use platforms::{Button, Styled};
 use sha2::{Digest as _, Sha256};
-use store::{ChannelAnswer, MessageId, MessageRole, NewPress, OpenAsk, Press, User, UserId, hex};
+use store::{ChannelAnswer, MessageId, MessageRole, OpenAsk, Press, User, UserId, hex};
 use tokio::time::timeout;
 
 use crate::answers::{Target, message};
@@ -29,7 +29,8 @@ use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
 use crate::incoming::{Handled, Incoming};
-use crate::limits::{ASK_PATIENCE_MS, OPEN_ASKS, PARTS_MAX, PLACES_MAX};
+use crate::limits::{OPEN_ASKS, PARTS_MAX, PLACES_MAX};
+use crate::offers::{Offer, offer};
 use crate::outgoing::Payload;
 use crate::questions::{Choice, NO_LONGER, Question, with_lines};
 
@@ -82,10 +83,15 @@ impl Inner {
         let weak = Arc::downgrade(self);
         let subscription = self.chats.bus().subscribe(Arc::new(move |user, event| {
             let Some(inner) = weak.upgrade() else { return };
-            let ChatEvent::Message(message) = event else { return };
             if !inner.has_any.load(Ordering::Relaxed) {
                 return;
             }
+            let message = match event {
+                ChatEvent::Message(message) => message,
+                ChatEvent::Removed(_) => return inner.note_removed(),
+                ChatEvent::Said { .. } => return inner.writing.notify_one(),
+                _ => return,
+            };
             let is_of = |word: &str| message.document_json.as_deref().is_some_and(|json| json.contains(word));
             match message.role {
                 MessageRole::Assistant => {
@@ -172,27 +178,8 @@ impl Inner {
         // The numbers continue, so that a late answer is not taken for an answer to a later question.
         let first = if last >= PLACES_MAX { 1 } else { last + 1 };
         let (platform, language) = (&live.platform, self.chats.language(answer.user));
-        let expires_at_ms = self.store.now_ms() + ASK_PATIENCE_MS;
-        let (mut buttons, mut presses) = (Vec::new(), Vec::new());
-        for (place, (label, choice)) in (first..).zip(&question.options) {
-            let token = hex(&rand::random::<[u8; 16]>());
-            presses.push(NewPress {
-                token_sha256: hex(&Sha256::digest(&token)),
-                place,
-                label: label.clone(),
-                reply_json: crate::house::to_json(choice),
-                expires_at_ms,
-            });
-            buttons.push(Button { label: label.clone(), token });
-        }
-        let mut numbers = String::new();
-        if !platform.caps().buttons && !presses.is_empty() {
-            buttons.clear();
-            numbers.push_str(&format!("\n\n{}", language.translated("Answer with a number:")));
-            for press in &presses {
-                numbers.push_str(&format!("\n{} {}", press.place, press.label));
-            }
-        }
+        let offer = offer(&**platform, language, first, &question.options, self.store.now_ms());
+        let Offer { buttons, mut presses, numbers } = offer;
         let mut text = question.text(&numbers).text();
         let mut rendered = match &question.card {
             Some(card) => platform.render_card(&with_lines(card, &numbers), &buttons),
@@ -259,7 +246,12 @@ impl Inner {
 
     /// Shows the outcome of a question in its message, or in a new message where messages cannot be changed. The new message replies to
     /// `answer`, or to what the question replied to, since some messengers take only replies.
-    async fn show_outcome(&self, ask: &OpenAsk, outcome: &str, answer: Option<&Event>) -> Result<()> {
+    pub(crate) async fn show_outcome(
+        &self,
+        ask: &OpenAsk,
+        outcome: &str,
+        answer: Option<&Event>,
+    ) -> Result<()> {
         let Some(live) = self.usable(ask.account_id) else { return Ok(()) };
         let language = ask.user.map_or(Language::English, |user| self.chats.language(user));
         let outcome = language.translated(outcome).into_owned();
@@ -346,6 +338,10 @@ impl Inner {
         let label = press.label.clone();
         match choice {
             Some(Choice::Card(reply)) => self.press_card(incoming, user, &press, reply).await,
+            Some(Choice::Setting(setting)) => {
+                let text = self.press_setting(incoming, user, &press, &setting).await?;
+                Ok((text, Handled::silent()))
+            }
             Some(Choice::Ask(reply)) => {
                 let ask = asked(press, event.conversation.is_group);
                 let text = self.take(incoming, user, &ask, reply, &label).await?;
@@ -377,6 +373,14 @@ impl Inner {
             let label = press.label.clone();
             let reply = match choice {
                 Choice::Ask(reply) => reply,
+                Choice::Setting(setting) => {
+                    let text = self.press_setting(incoming, user, &press, &setting).await?;
+                    let language = self.chats.language(user.id);
+                    return Ok(Some(match text == label {
+                        true => Handled::silent(),
+                        false => incoming.say(Some(user), language, &text),
+                    }));
+                }
                 Choice::Card(reply) => {
                     let (text, handled) = self.press_card(incoming, user, &press, reply).await?;
                     let is_taken = text == label;

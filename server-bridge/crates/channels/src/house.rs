@@ -1,6 +1,7 @@
 //! The state that this crate shares: accounts that have a task, and the services that they use.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,9 +17,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::changes::Changes;
 use crate::document::{Document, kind, platform};
+use crate::drafting::Drafts;
 use crate::error::Result;
 use crate::lanes::Lanes;
-use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, FILES_AT_ONCE, MEDIA_TIMEOUT};
+use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, DRAFT_AFTER, FILES_AT_ONCE, MEDIA_TIMEOUT};
+use crate::watch::Watch;
 
 /// The services of the server that channels need besides its chats.
 #[derive(Clone, Debug)]
@@ -31,6 +34,10 @@ pub struct Surroundings {
     pub public_url: Option<String>,
     /// How long storing all files of one message may take.
     pub media_timeout: Duration,
+    /// What administrators are told.
+    pub watch: Watch,
+    /// How long an answer is written before it is shown as a draft.
+    pub draft_after: Duration,
 }
 
 pub(crate) struct Inner {
@@ -53,6 +60,11 @@ pub(crate) struct Inner {
     pub(crate) files_in: Semaphore,
     /// Chat messages whose questions were asked, answered or given up.
     pub(crate) changes: Changes,
+    pub(crate) drafts: Drafts,
+    /// Wakes the task that shows answers that are being written: a model wrote something.
+    pub(crate) writing: Notify,
+    /// True after a chat was deleted, which may leave a draft.
+    pub(crate) has_removed: AtomicBool,
     pub(crate) subscription: Mutex<Option<Subscription>>,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -61,12 +73,14 @@ pub(crate) struct Inner {
 
 impl Surroundings {
     /// All messengers that this version knows. Platforms reach the open internet, and these hosts at any address.
-    pub fn new(reachable: &[String], public_url: Option<String>) -> Self {
+    pub fn new(reachable: &[String], public_url: Option<String>, home: PathBuf) -> Self {
         Self {
             kinds: platforms::KINDS,
             reach: Reach::public(reachable),
             public_url,
             media_timeout: MEDIA_TIMEOUT,
+            watch: Watch::of(home),
+            draft_after: DRAFT_AFTER,
         }
     }
 }
@@ -150,6 +164,9 @@ impl Inner {
             files_out: Semaphore::new(FILES_AT_ONCE),
             files_in: Semaphore::new(FILES_AT_ONCE),
             changes: Changes::default(),
+            drafts: Drafts::default(),
+            writing: Notify::new(),
+            has_removed: AtomicBool::new(false),
             subscription: Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),

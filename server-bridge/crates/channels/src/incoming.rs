@@ -154,8 +154,14 @@ impl Inner {
         if is_group && !self.store.is_channel_group(account.id, &event.conversation.id).await? {
             return Ok(Handled::silent());
         }
+        if let Some(wish) = after_word(text, "/notices") {
+            return self.hear_notices(incoming, &user, wish).await;
+        }
         if let Some(answered) = self.answered(incoming, &user, message).await? {
             return Ok(answered);
+        }
+        if text == "/settings" {
+            return self.show_settings(incoming, &user).await;
         }
         if let Some(path) = after_word(text, "/send") {
             let chat = self.store.channel_chat(account.id, &event.conversation.id, user.id).await?;

@@ -26,12 +26,18 @@
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
 //! | `cards` | cards of agents as the messenger's own, and the answers to them |
+//! | `offers` | choices below messages, as buttons or numbers |
+//! | `settings` | the settings of a chat as buttons |
 //! | `questions` | questions and cards as messengers show them |
 //! | `changes` | changes of messages that ask |
 //! | `answers` | complete answers as messages for the messenger |
+//! | `drafting` | what is shown of the answers that are being written |
+//! | `drafts` | answers that are being written, changed in place |
 //! | `words` | texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
 //! | `files` | files of messages, and files that are sent |
+//! | `watch`, `notice` | how the server looks for what administrators are told; a notice |
+//! | `notices` | the administrator's chat: the server's notices |
 //! | `tools` | `Message` for agents |
 //! | `views` | accounts as clients see them |
 //! | [`limits`] | limits, with their units |
@@ -44,6 +50,8 @@ mod cards;
 mod changes;
 mod codes;
 mod document;
+mod drafting;
+mod drafts;
 mod error;
 mod files;
 mod house;
@@ -51,14 +59,19 @@ mod inbox;
 mod incoming;
 mod lanes;
 pub mod limits;
+mod notice;
+mod notices;
+mod offers;
 mod outgoing;
 mod pace;
 mod posting;
 mod questions;
 mod service;
+mod settings;
 mod supervisor;
 mod tools;
 mod views;
+mod watch;
 mod words;
 mod work;
 
@@ -68,3 +81,4 @@ mod tests;
 pub use error::{Error, Result};
 pub use house::Surroundings;
 pub use service::Channels;
+pub use watch::Watch;

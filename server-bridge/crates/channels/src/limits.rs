@@ -33,6 +33,36 @@ pub const MEDIA_TIMEOUT: Duration = Duration::from_secs(60);
 pub const FULL_TOLD_EVERY_MS: i64 = 3_600_000;
 /// How many codes of one message in a group are ended at most.
 pub const CODES_MAX: usize = 50;
+/// How often the server looks for what its administrators are told.
+pub const NOTICE_EVERY: Duration = Duration::from_secs(30);
+/// How many things of one kind a notice names.
+pub const NOTICE_LINES: usize = 5;
+/// How old something may be that is told, in milliseconds: less than [`KEPT_MS`], for so long it is known what was told.
+pub const NOTICES_MAX_AGE_MS: i64 = 7 * 24 * 3_600_000;
+/// How long a runner is away before that is told, in milliseconds.
+pub const AWAY_MS: i64 = 15 * 60_000;
+/// A runner that comes and goes is told of once in so many milliseconds.
+pub const RUNNER_AWAY_AGAIN_MS: i64 = 6 * 3_600_000;
+/// How long after its start a server tells of it, in milliseconds.
+pub const STARTED_TOLD_MS: i64 = 3_600_000;
+/// Starts are told once in so many milliseconds.
+pub const STARTED_AGAIN_MS: i64 = 10 * 60_000;
+/// How old the failed runs of automations may be that are told, in milliseconds.
+pub const FAILED_RUNS_MS: i64 = 24 * 3_600_000;
+/// A disk with less free space than that is nearly full, in bytes.
+pub const LOW_DISK_BYTES: u64 = 1024 * 1024 * 1024;
+/// How long an answer is written before it is shown as a draft.
+pub const DRAFT_AFTER: Duration = Duration::from_secs(2);
+/// How often answers that are being written are looked at.
+pub const DRAFT_LOOK: Duration = Duration::from_millis(250);
+/// The shortest time between two changes of drafts of one account, in milliseconds; most messengers want more.
+pub const DRAFT_EVERY_MS: u64 = 20;
+/// How many answers that are being written are looked at.
+pub const DRAFTS: i64 = 1_000;
+/// How often changes of a draft may fail in a row before it is left as it is until its answer is complete.
+pub const DRAFT_FAILURES: usize = 3;
+/// How long a change of a draft may take.
+pub const DRAFT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often an edit is tried.
 pub const EDIT_TRIES: i64 = 5;
 /// The most messages that one answer is sent as.

@@ -5,7 +5,7 @@
 //! | took it | the next one, after the messenger's pause |
 //! | was not asked, or wants a pause | the same again, later; it does not count as a try |
 //! | did not say | the same again with the same key, 20 tries at most; without keys once, and marked |
-//! | refuses it | it is not sent; the record says why |
+//! | refuses it | it is not sent; the record says why. An answer that cannot replace its draft is sent as a new message |
 
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
 use crate::limits::{EDIT_TRIES, FILE_TIMEOUT, KEYED_TRIES, SEND_TIMEOUT, UNKEYED_TRIES, WAIT_MAX};
+use crate::notice::Notice;
 use crate::pace::Pace;
 
 /// What a row of the outbox sends.
@@ -39,6 +40,11 @@ pub(crate) enum Payload {
         chat: String,
         /// The path.
         path: String,
+    },
+    /// A notice of the server for an administrator.
+    Notice {
+        /// The notice.
+        notice: Notice,
     },
 }
 
@@ -69,6 +75,17 @@ fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
     }
 }
 
+/// The beginning of the sources of answers.
+pub(crate) const ANSWER: &str = "answer/";
+
+/// The beginning of the sources of drafts.
+const DRAFT: &str = "draft/";
+
+/// True for the part of an answer that replaces its draft: if it cannot, it is sent as a new message.
+fn must_arrive(row: &Outgoing) -> bool {
+    row.edit_of.is_some() && row.source.starts_with(ANSWER)
+}
+
 impl Inner {
     /// Sends everything that is to be sent to a conversation.
     pub(crate) async fn send_all(&self, lane: &ChannelLane) -> Result<()> {
@@ -96,7 +113,12 @@ impl Inner {
         let is_unknown = row.state == OutState::Sending;
         let is_edit = row.edit_of.is_some();
         let is_keyed = live.platform.caps().idempotent;
-        if is_unknown && row.tries >= tries_max(is_edit, is_keyed) {
+        // Another try could show it twice, and only one of the two would be changed later.
+        let is_lost_draft = is_unknown && !is_keyed && row.source.starts_with(DRAFT);
+        if is_lost_draft || (is_unknown && row.tries >= tries_max(is_edit, is_keyed)) {
+            if must_arrive(row) {
+                return self.send_anew(row, true).await;
+            }
             let why = format!(
                 "the messenger did not say whether it took the message, even after {} tries",
                 row.tries
@@ -111,10 +133,27 @@ impl Inner {
             self.store.mark_failed(row.id, why).await?;
             return Ok(Next::GoOn);
         }
-        let Ok(payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
+        let Ok(mut payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
             self.store.mark_failed(row.id, "the stored message cannot be read").await?;
             return Ok(Next::GoOn);
         };
+        if let Payload::Notice { notice } = payload {
+            let taker = match row.user {
+                Some(user) if self.store.takes_notices(row.account_id, &row.conversation, user).await? => {
+                    user
+                }
+                _ => {
+                    let why = "the user is no longer an administrator, or wants no notices here";
+                    self.store.mark_failed(row.id, why).await?;
+                    return Ok(Next::GoOn);
+                }
+            };
+            let message = notice.message(&*live.platform, self.chats.language(taker));
+            payload = Payload::Message { message, text: String::new() };
+        }
+        if is_edit && row.edited_id.is_none() && must_arrive(row) {
+            return self.send_anew(row, false).await;
+        }
         if is_edit && row.edited_id.is_none() {
             self.store.mark_failed(row.id, "the message that it replaces was not sent").await?;
             return Ok(Next::GoOn);
@@ -149,11 +188,13 @@ impl Inner {
                 (Payload::Message { message, .. }, None) => {
                     platform.send(&to, message, &reply, &row.send_key).await.map(|sent| sent.id)
                 }
-                (Payload::File { .. }, _) => Err(Failure::Message("no file was read".to_owned())),
+                (Payload::File { .. } | Payload::Notice { .. }, _) => {
+                    Err(Failure::Message("this is not a message".to_owned()))
+                }
             }
         };
         let sent = match payload {
-            Payload::Message { .. } => timeout(SEND_TIMEOUT, sent).await,
+            Payload::Message { .. } | Payload::Notice { .. } => timeout(SEND_TIMEOUT, sent).await,
             Payload::File { chat, path } => {
                 let chat = ChatId::parse(chat).ok();
                 let Ok(_place) = self.files_out.acquire().await else {
@@ -180,6 +221,12 @@ impl Inner {
         }
     }
 
+    /// Has an answer that cannot replace its draft be sent as a message of its own.
+    async fn send_anew(&self, row: &Outgoing, is_unsure: bool) -> Result<Next> {
+        self.store.send_anew(row.id, is_unsure).await?;
+        Ok(Next::GoOn)
+    }
+
     async fn failed(&self, live: &Live, row: &Outgoing, failure: Failure) -> Result<Next> {
         let channel = &live.account.name;
         let text = failure.to_string();
@@ -197,6 +244,14 @@ impl Inner {
             Failure::Away(_) | Failure::Account(_) => {
                 self.store.unsend(row.id, &row.reply_json).await?;
                 Next::Again
+            }
+            Failure::Expired | Failure::Message(_) if must_arrive(row) => {
+                tracing::info!(
+                    channel,
+                    text,
+                    "a draft cannot be changed, so the answer is sent as a new message"
+                );
+                return self.send_anew(row, false).await;
             }
             // The message is sent again without reply data, which works on messengers that accept messages that answer nothing.
             Failure::Expired if row.reply_json != "null" => {

@@ -20,7 +20,7 @@ use crate::incoming::{Handled, Incoming};
 use crate::words::with_quotation;
 
 /// The lines of the help in addition to the chat's own commands.
-const HELP: &str = "/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that";
+const HELP: &str = "/settings  choose this chat's runner, model and approval mode here\n/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that\n/notices on  have the server's notices come here, for administrators; /notices off ends that";
 
 /// What is posted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl Inner {
     }
 
     /// The messages that answer a message: those that came with it, or, for one whose answer an earlier server began, those on record.
-    async fn answers_to(
+    pub(crate) async fn answers_to(
         &self,
         user: &User,
         chat: &ChatId,

@@ -32,10 +32,21 @@ impl Question {
     }
 }
 
+/// What a press on a setting does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Setting {
+    /// The chat that it is for.
+    pub(crate) chat: String,
+    /// The command that is posted.
+    pub(crate) command: String,
+}
+
 /// What a press gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {
+    /// A setting of a chat.
+    Setting(Setting),
     /// An answer to a card.
     Card(CardReply),
     /// An answer to a question.

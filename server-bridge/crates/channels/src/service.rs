@@ -35,6 +35,8 @@ impl Channels {
     pub fn start(&self) {
         self.0.listen();
         self.0.begin_work();
+        self.0.begin_watch();
+        self.0.begin_drafts();
     }
 
     /// Looks for work at once: this node has become, or is no longer, the home of a user.

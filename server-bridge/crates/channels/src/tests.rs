@@ -3,9 +3,12 @@
 mod asks;
 mod cards;
 mod delivery;
+mod drafts;
 mod limits;
 mod messenger;
+mod notices;
 mod people;
+mod settings;
 mod strangers;
 
 use std::collections::BTreeMap;
@@ -22,6 +25,7 @@ use store::{Name, Store, User};
 use tests::{Reply, ScriptedModel};
 use tools::internet::Internet;
 
+use crate::limits::DRAFT_AFTER;
 use crate::{Channels, Surroundings};
 use messenger::{KINDS, Messenger};
 
@@ -49,6 +53,18 @@ fn echo() -> ScriptedModel {
     ScriptedModel::start(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())))
 }
 
+/// What the server needs besides its chats.
+fn around() -> Surroundings {
+    Surroundings {
+        kinds: KINDS,
+        reach: Reach::Anywhere,
+        public_url: Some("https://sandbridge.example".to_owned()),
+        media_timeout: MEDIA_TIMEOUT,
+        watch: notices::watch(),
+        draft_after: DRAFT_AFTER,
+    }
+}
+
 /// A server with an administrator, a user, and an account on a messenger that the administrator shares.
 struct World {
     store: Store,
@@ -57,11 +73,17 @@ struct World {
     messenger: Arc<Messenger>,
     root: User,
     ada: User,
+    around: Surroundings,
     _model: Arc<ScriptedModel>,
 }
 
 impl World {
     async fn new(model: ScriptedModel, messenger: Messenger) -> Self {
+        Self::with(model, messenger, around()).await
+    }
+
+    /// A world whose server has these surroundings.
+    async fn with(model: ScriptedModel, messenger: Messenger, around: Surroundings) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store = Store::open_in_memory().await.unwrap();
         let add = async |name: &str, is_admin| {
@@ -70,14 +92,14 @@ impl World {
         };
         let (root, ada) = (add("root", true).await, add("ada", false).await);
         let (messenger, model) = (Arc::new(messenger), Arc::new(model));
-        let (chats, channels) = Self::served(&store, &model);
-        let world = Self { store, chats, channels, messenger, root, ada, _model: model };
+        let (chats, channels) = Self::served(&store, &model, around.clone());
+        let world = Self { store, chats, channels, messenger, root, ada, around, _model: model };
         world.put(true).await;
         world.channels.start();
         world
     }
 
-    fn served(store: &Store, model: &ScriptedModel) -> (ChatService, Channels) {
+    fn served(store: &Store, model: &ScriptedModel, around: Surroundings) -> (ChatService, Channels) {
         let balance = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
         let subscription = Subscription {
             provider: Provider::OpenAi,
@@ -91,12 +113,6 @@ impl World {
         models.patience.pause = Duration::from_millis(1);
         let router = SandboxRouter::new(RouterConfig::default());
         let chats = ChatService::new(store.clone(), router, models, Internet::default());
-        let around = Surroundings {
-            kinds: KINDS,
-            reach: Reach::Anywhere,
-            public_url: Some("https://sandbridge.example".to_owned()),
-            media_timeout: MEDIA_TIMEOUT,
-        };
         let channels = Channels::new(&chats, store, around);
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);
@@ -114,7 +130,7 @@ impl World {
     async fn restart(&mut self) {
         self.channels.shutdown().await;
         self.chats.shutdown().await;
-        let (chats, channels) = Self::served(&self.store, &self._model);
+        let (chats, channels) = Self::served(&self.store, &self._model, self.around.clone());
         chats.tools().put(Typed::<asks::Danger>::new(()));
         chats.recover().await.unwrap();
         channels.start();

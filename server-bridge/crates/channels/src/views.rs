@@ -84,6 +84,7 @@ pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
         person: link.person,
         person_name: link.person_name,
         created_at: link.created_at_ms,
+        notices: link.notices_since_ms.is_some(),
     }
 }
 

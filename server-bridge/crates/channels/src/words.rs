@@ -5,7 +5,7 @@ use api::language::Language;
 use api::words::ExecStatus;
 use platforms::event::Quoted;
 use serde_json::Value;
-use store::{ChannelAnswer, Message, MessageRole, QUOTATION, is_unseen};
+use store::{ChannelAnswer, Message, MessageId, MessageRole, QUOTATION, is_unseen};
 
 use crate::limits::{OUTPUT_MAX_BYTES, QUOTED_MAX_BYTES};
 
@@ -87,21 +87,34 @@ fn cut(text: &str) -> String {
 /// The beginnings of the engine's notices about what a turn waits for.
 const WAITING: char = '⏳';
 
+/// True for what an agent wrote, and for the server's notices in it.
+fn is_shown(message: &Message) -> bool {
+    let document = message.document_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let is_of_turn = matches!(
+        (message.role, document),
+        (MessageRole::Notice, _) | (MessageRole::Assistant, Some(AgentDocument::Reply { .. }))
+    );
+    // These notices are about what the turn waits for, and it no longer does.
+    let is_over = message.role == MessageRole::Notice && message.text.starts_with(WAITING);
+    is_of_turn && !is_over && !message.undone
+}
+
+/// What an agent has written so far in a turn, as Markdown. `live` gives the text of a message in progress that the message does not
+/// contain yet.
+pub(crate) fn so_far(messages: &[Message], live: impl Fn(MessageId) -> String) -> String {
+    let texts = messages.iter().filter(|message| is_shown(message)).map(|message| match message.role {
+        MessageRole::Assistant => format!("{}{}", message.text, live(message.id)),
+        _ => message.text.clone(),
+    });
+    let texts: Vec<String> =
+        texts.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect();
+    texts.join("\n\n")
+}
+
 /// What an agent wrote in a turn, with the server's notices in it and why it did not end well, as Markdown.
 pub(crate) fn of_turn(messages: &[Message], answer: &ChannelAnswer, language: Language) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for message in messages.iter().filter(|message| !message.undone) {
-        let document = message.document_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
-        let is_shown = matches!(
-            (message.role, document),
-            (MessageRole::Notice, _) | (MessageRole::Assistant, Some(AgentDocument::Reply { .. }))
-        );
-        // The turn no longer waits, so these notices are left out.
-        let is_over = message.role == MessageRole::Notice && message.text.starts_with(WAITING);
-        if is_shown && !is_over && !message.text.trim().is_empty() {
-            parts.push(message.text.trim().to_owned());
-        }
-    }
+    let texts = messages.iter().filter(|message| is_shown(message)).map(|message| message.text.trim());
+    let mut parts: Vec<String> = texts.filter(|text| !text.is_empty()).map(str::to_owned).collect();
     let stopped = answer.is_cancelled.then_some("The answer was stopped.");
     let why = answer.error.as_deref().or(stopped).map(|why| language.translated(why).into_owned());
     parts.extend(why.map(|why| format!("⚠ {why}")));

@@ -42,10 +42,14 @@ impl Inner {
         self.sync().await?;
         if !*is_begun {
             self.look_at_all().await?;
+            self.end_orphans().await?;
             *is_begun = true;
         }
         if !self.has_any.load(Ordering::Relaxed) {
             return Ok(());
+        }
+        if self.has_removed.swap(false, Ordering::Relaxed) {
+            self.end_orphans().await?;
         }
         self.look_at_changes().await;
         self.send_complete_answers().await?;

@@ -16,6 +16,7 @@
 //! | `judging` | a model's answer for a hook |
 //! | `titles` | the title that a model gives a chat |
 //! | `views` | chats and messages as documents of the HTTP API |
+//! | `choices` | what can be chosen for a chat, for front ends with buttons |
 //! | `commands/` | one file per command, and their table |
 //! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
 //! | `recover` | continues what an earlier server left running |
@@ -55,6 +56,7 @@ mod asks;
 mod attachments;
 mod bus;
 mod cards;
+mod choices;
 mod commands;
 mod detail;
 mod document;
@@ -104,6 +106,7 @@ pub use self::cards::card_of;
 pub use asks::{ASKS_AGAIN, Surface};
 pub use attachments::Attached;
 pub use bus::{Bus, Subscriber, Subscription};
+pub use choices::Choices;
 pub use commands::command_usages;
 pub use detail::{ContextUse, Detail};
 pub use error::{Error, Result};

@@ -190,3 +190,5 @@ pub const CHANNEL_PATIENCE: Duration = Duration::from_secs(24 * 3600);
 pub const SUB_AGENT_WORKTREE_DIGITS: usize = 16;
 /// How often it is checked if the work for a user who has another home now has ended.
 pub const END_CHECK: std::time::Duration = std::time::Duration::from_millis(50);
+/// The most choices of one setting that front ends show as buttons.
+pub const CHOICES_MAX: usize = 8;

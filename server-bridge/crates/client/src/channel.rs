@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use api::channel::{ChannelKind, ChannelPut, ChannelView};
+use api::channel::{ChannelKind, ChannelNotices, ChannelPut, ChannelView};
 use clap::{Args, Parser};
 
 use super::failure::Failure;
@@ -52,6 +52,15 @@ pub(crate) enum ChannelCommand {
         /// Its number, as `sandbridge channel links` shows it
         #[arg(value_name = "NUMBER")]
         link: i64,
+    },
+    /// Have the server's notices go to one of your links, and to no other one; for administrators
+    Notices {
+        /// Its number, as `sandbridge channel links` shows it
+        #[arg(value_name = "NUMBER")]
+        link: i64,
+        /// End that
+        #[arg(long)]
+        off: bool,
     },
     /// Remove a channel of your own, with its links; the chats stay
     Remove {
@@ -139,6 +148,16 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
         ChannelCommand::Unlink { link } => {
             client.unlink_channel(link).await?;
             both(&Named { name: &link.to_string() }, format!("the link {link} was removed"))
+        }
+        ChannelCommand::Notices { link, off } => {
+            client.set_channel_notices(link, ChannelNotices { enabled: !off }).await?;
+            let words = match off {
+                true => format!("the server's notices no longer go to the link {link}"),
+                false => {
+                    format!("the server's notices go to the link {link} now, and to no other one of yours")
+                }
+            };
+            both(&Named { name: &link.to_string() }, words)
         }
         ChannelCommand::Remove { name } => {
             client.remove_channel(&name).await?;

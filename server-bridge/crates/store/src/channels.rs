@@ -7,12 +7,16 @@
 //! | `inbox` | what arrived, once each |
 //! | `answers` | answers that are not complete yet |
 //! | `outbox` | what is sent |
+//! | `drafts` | the beginnings of answers that are being written |
+//! | `notices` | the administrator's chat: where the server's notices go, and what was told there |
 //! | `presses` | the answers below questions |
 
 mod accounts;
 mod answers;
+mod drafts;
 mod inbox;
 mod links;
+mod notices;
 mod outbox;
 mod presses;
 #[cfg(test)]
@@ -21,7 +25,9 @@ mod tests;
 pub(crate) use accounts::place;
 pub use accounts::{ChannelAccount, ChannelDraft};
 pub use answers::{ChannelAnswer, NewAnswer};
+pub use drafts::{OrphanDraft, ShownDraft, draft_source};
 pub use inbox::{ChannelEvent, ChannelLane, InboxState, NewEvent, TakenEvents};
 pub use links::{ChannelLink, Person, Redeemed};
+pub use notices::NoticeLink;
 pub use outbox::{NewOutgoing, OutState, OutboxCounts, Outgoing};
 pub use presses::{NewPress, OpenAsk, Press};

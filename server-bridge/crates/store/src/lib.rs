@@ -25,6 +25,7 @@
 //! | `undo`, `fork` | turns taken back; copies of conversations |
 //! | `approvals` | the approval mode and permissions of a chat |
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
+//! | `trouble` | what goes wrong, as administrators are told |
 //! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
 //! | `plugins`, `marketplaces` | the plugins that users installed or share; the lists of plugins that they added |
@@ -131,6 +132,7 @@ mod subscriptions;
 mod testing;
 mod todos;
 mod tokens;
+mod trouble;
 mod trusts;
 mod turns;
 mod undo;
@@ -148,8 +150,8 @@ pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use backup::check_backup;
 pub use channels::{
     ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink, InboxState,
-    NewAnswer, NewEvent, NewOutgoing, NewPress, OpenAsk, OutState, OutboxCounts, Outgoing, Person, Press,
-    Redeemed, TakenEvents,
+    NewAnswer, NewEvent, NewOutgoing, NewPress, NoticeLink, OpenAsk, OrphanDraft, OutState, OutboxCounts,
+    Outgoing, Person, Press, Redeemed, ShownDraft, TakenEvents, draft_source,
 };
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;
@@ -217,6 +219,7 @@ pub use tokens::{
     API_KEY_PREFIX, ENROLMENT_TOKEN_PREFIX, RUNNER_TOKEN_PREFIX, SESSION_COOKIE_PREFIX, SESSION_TOKEN_PREFIX,
     Secret,
 };
+pub use trouble::Trouble;
 pub use trusts::Trust;
 pub use turns::OpenTurn;
 pub use undo::PastTurn;

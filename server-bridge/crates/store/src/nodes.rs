@@ -109,6 +109,11 @@ impl Store {
         }
     }
 
+    /// The id of the node whose store this is; `None` if there is one server.
+    pub fn node(&self) -> Option<&str> {
+        self.database.node_id()
+    }
+
     /// Adds a node, or adds it again after it counted as gone. A dead node with the same URL is replaced.
     ///
     /// # Errors

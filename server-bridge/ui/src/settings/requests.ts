@@ -166,6 +166,8 @@ export function createRequests(client: ApiClient) {
     testChannel: (name: string) => taken(client.POST("/api/v1/channels/{name}/test", named(name))),
     /** A code that links the user: it is shown once. */
     linkChannel: (name: string) => taken(client.POST("/api/v1/channels/{name}/link", named(name))),
+    setChannelNotices: async (id: number, enabled: boolean) =>
+      void (await client.PUT("/api/v1/channel-links/{id}/notices", { ...numbered(id), body: { enabled } })),
     removeChannelLink: async (id: number) => void (await client.DELETE("/api/v1/channel-links/{id}", numbered(id))),
 
     memories: () => taken(client.GET("/api/v1/memories")),

@@ -19,7 +19,7 @@ fn with_picture(text: &str) -> Message {
 }
 
 /// An account of ada's own on another messenger, with which person `own` is linked.
-async fn own_account(world: &World) -> Arc<Messenger> {
+pub(super) async fn own_account(world: &World) -> Arc<Messenger> {
     let own = Arc::new(Messenger::new());
     let values = BTreeMap::from([("token".to_owned(), own.register())]);
     let put = ChannelPut { kind: "fake".to_owned(), values, enabled: true, ..ChannelPut::default() };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -25,6 +25,10 @@ const SETUP: &[Setup] = &[
     Setup { key: "address", label: "Address", help: "Any.", is_secret: false, default: Some("") },
     Setup { key: "listen", label: "Listen on", help: "Any.", is_secret: false, default: Some("") },
 ];
+
+/// What one that is paced takes: a request to a conversation, and a change of a message, in so many milliseconds.
+const SEND_EVERY_MS: u64 = 40;
+const EDIT_EVERY_MS: u64 = 120;
 
 /// The longest text of a message, in characters.
 const TEXT_MAX: usize = 400;
@@ -79,10 +83,40 @@ struct State {
     connections: usize,
     /// Sends nothing.
     is_away: bool,
+    /// What each message showed, one after the other.
+    versions: HashMap<String, Vec<String>>,
+    /// The last request to each conversation, and the last change of each message.
+    asked: HashMap<String, Instant>,
+    changed: HashMap<String, Instant>,
+    /// How many requests came too fast.
+    too_fast: usize,
+    /// Refuses changes.
+    refuses_edits: bool,
+    /// So many changes are not made, and their answers are lost.
+    lost_edits: usize,
     /// Files do not come.
     holds_files: bool,
     /// How many files are waited for, and how many were at most at once.
     fetching: (usize, usize),
+}
+
+impl State {
+    /// Counts a request to a conversation, which changes this message; refuses it if it comes too fast.
+    fn counts(&mut self, conversation: &str, changed: Option<&str>) -> Result<(), Failure> {
+        let now = Instant::now();
+        let is_early = |last: Option<Instant>, every_ms| {
+            last.is_some_and(|last| now.duration_since(last) < Duration::from_millis(every_ms))
+        };
+        let mut is_refused = is_early(self.asked.insert(conversation.to_owned(), now), SEND_EVERY_MS);
+        if let Some(id) = changed {
+            is_refused |= is_early(self.changed.insert(id.to_owned(), now), EDIT_EVERY_MS);
+        }
+        if is_refused {
+            self.too_fast += 1;
+            return Err(Failure::TooFast { wait_ms: EDIT_EVERY_MS });
+        }
+        Ok(())
+    }
 }
 
 /// The messenger. Clones are the same.
@@ -93,18 +127,25 @@ pub(super) struct Messenger {
     token: String,
     has_buttons: bool,
     is_keyed: bool,
+    /// True if it refuses what comes too fast.
+    is_paced: bool,
 }
 
 impl Messenger {
     pub(super) fn new() -> Self {
         let token = format!("secret-{}", NEXT.fetch_add(1, Ordering::SeqCst));
         let (state, news) = (Arc::default(), Arc::default());
-        Self { state, news, token, has_buttons: true, is_keyed: true }
+        Self { state, news, token, has_buttons: true, is_keyed: true, is_paced: false }
     }
 
     /// One whose messages have no buttons, and cannot be changed.
     pub(super) fn without_buttons() -> Self {
         Self { has_buttons: false, ..Self::new() }
+    }
+
+    /// One that refuses what comes too fast.
+    pub(super) fn paced() -> Self {
+        Self { is_paced: true, ..Self::new() }
     }
 
     /// One that knows no keys.
@@ -141,6 +182,26 @@ impl Messenger {
     /// Sends nothing, or sends again.
     pub(super) fn goes_away(&self, is_away: bool) {
         self.state().is_away = is_away;
+    }
+
+    /// Refuses changes of messages.
+    pub(super) fn refuses_edits(&self, refuses: bool) {
+        self.state().refuses_edits = refuses;
+    }
+
+    /// Loses so many changes without an answer.
+    pub(super) fn loses_edits(&self, count: usize) {
+        self.state().lost_edits = count;
+    }
+
+    /// How many requests came too fast.
+    pub(super) fn too_fast(&self) -> usize {
+        self.state().too_fast
+    }
+
+    /// What a message showed, one after the other.
+    pub(super) fn versions(&self, id: &str) -> Vec<String> {
+        self.state().versions.get(id).cloned().unwrap_or_default()
     }
 
     /// Has files come no more, or come again.
@@ -245,8 +306,8 @@ impl Platform for Messenger {
             unit: Unit::Chars,
             buttons: self.has_buttons,
             edits: self.has_buttons,
-            edit_every_ms: 1,
-            send_every_ms: 0,
+            edit_every_ms: if self.is_paced { EDIT_EVERY_MS } else { 1 },
+            send_every_ms: if self.is_paced { SEND_EVERY_MS } else { 0 },
             idempotent: self.is_keyed,
             reply_window_ms: None,
             replies_max: None,
@@ -318,6 +379,9 @@ impl Platform for Messenger {
             if state.is_away {
                 return Err(Failure::Away("nobody".to_owned()));
             }
+            if self.is_paced {
+                state.counts(&to.id, None)?;
+            }
             let fault = state.faults.pop_front();
             match fault {
                 Some(Fault::Away) => return Err(Failure::Away("nobody".to_owned())),
@@ -330,6 +394,7 @@ impl Platform for Messenger {
             if is_new || !self.is_keyed {
                 let text = message.payload["text"].as_str().unwrap().to_owned();
                 let buttons = serde_json::from_value(message.payload["buttons"].clone()).unwrap();
+                state.versions.entry(id.clone()).or_default().push(text.clone());
                 state.shown.push(Shown { id: id.clone(), to: to.id.clone(), text, buttons });
             }
             match fault {
@@ -341,12 +406,24 @@ impl Platform for Messenger {
 
     fn edit<'a>(
         &'a self,
-        _to: &'a Conversation,
+        to: &'a Conversation,
         id: &'a str,
         message: &'a Outgoing,
     ) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(async move {
             let mut state = self.state();
+            if self.is_paced {
+                state.counts(&to.id, Some(id))?;
+            }
+            if state.refuses_edits {
+                return Err(Failure::Message("it cannot be changed".to_owned()));
+            }
+            if state.lost_edits > 0 {
+                state.lost_edits -= 1;
+                return Err(Failure::Unknown("cut".to_owned()));
+            }
+            let text = message.payload["text"].as_str().unwrap().to_owned();
+            state.versions.entry(id.to_owned()).or_default().push(text);
             let found = state.shown.iter_mut().find(|shown| shown.id == id);
             let shown = found.ok_or_else(|| Failure::Message("no such message".to_owned()))?;
             message.payload["text"].as_str().unwrap().clone_into(&mut shown.text);

@@ -14,7 +14,7 @@ mod memory;
 mod model;
 mod new;
 mod plain;
-mod runner;
+pub(crate) mod runner;
 mod tasks;
 pub(crate) mod trust;
 mod undo;

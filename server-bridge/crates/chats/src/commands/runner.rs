@@ -9,7 +9,7 @@ use store::{Chat, ChatId, User};
 use crate::house::House;
 
 /// The word that makes a chat follow the active runner again.
-const AUTO: &str = "auto";
+pub(crate) const AUTO: &str = "auto";
 
 pub(super) const COMMAND: Command = Command {
     word: "runner",
@@ -106,10 +106,19 @@ async fn bind_chat(
     Ok((bound, looked.err().map(|warning| warning.to_string())))
 }
 
+/// The state of a container or of the server's own machine that this user does not have.
+const NOT_AVAILABLE: &str = "not available";
+
 /// A place where commands can run, and its state.
 struct Place {
     name: String,
     state: String,
+}
+
+/// The names of the places that a user may choose: all their runners, and what else can run commands now.
+pub(crate) async fn usable_places(house: &House, user: &User) -> Result<Vec<String>> {
+    let places = places(house, user).await?.into_iter();
+    Ok(places.filter(|place| place.state != NOT_AVAILABLE).map(|place| place.name).collect())
 }
 
 async fn places(house: &House, of: &User) -> Result<Vec<Place>> {
@@ -134,7 +143,7 @@ async fn places(house: &House, of: &User) -> Result<Vec<Place>> {
         let name = place.name().to_owned();
         let route_request = RouteRequest { choice: Choice::Place(place), registered: Vec::new() };
         let state =
-            if router.look(&user, &route_request).await.is_ok() { "available" } else { "not available" };
+            if router.look(&user, &route_request).await.is_ok() { "available" } else { NOT_AVAILABLE };
         places.push(Place { name, state: state.to_owned() });
     }
     Ok(places)

@@ -1,6 +1,6 @@
 //! The routes of channels.
 
-use api::channel::{ChannelCode, ChannelList, ChannelPut, ChannelTested, ChannelView};
+use api::channel::{ChannelCode, ChannelList, ChannelNotices, ChannelPut, ChannelTested, ChannelView};
 use hyper::Method;
 
 use crate::failure::Failure;
@@ -38,6 +38,13 @@ impl Client {
     /// `DELETE /api/v1/channel-links/{id}`.
     pub(super) async fn unlink_channel(&mut self, link: i64) -> Answer<()> {
         self.delete(&format!("/api/v1/channel-links/{link}")).await
+    }
+
+    /// `PUT /api/v1/channel-links/{id}/notices`.
+    pub(super) async fn set_channel_notices(&mut self, link: i64, put: ChannelNotices) -> Answer<()> {
+        let path = format!("/api/v1/channel-links/{link}/notices");
+        self.send_document(Method::PUT, &path, &put, ANSWER_TIMEOUT).await?;
+        Ok(())
     }
 }
 

@@ -212,6 +212,7 @@ impl Store {
             "DELETE FROM channel_inbox WHERE received_at_ms < $1 AND state = 'done'
                 AND id NOT IN (SELECT inbox_id FROM channel_answers)",
             "DELETE FROM link_codes WHERE expires_at_ms < $1",
+            "DELETE FROM told_notices WHERE told_at_ms < $1",
             "DELETE FROM channel_strangers WHERE told_at_ms < $1 AND tries_since_ms < $1",
         ] {
             query(sql).bind(before_ms).execute(&mut transaction).await?;

@@ -60,6 +60,7 @@ macro_rules! answers {
          LEFT JOIN execs e ON e.message_id = a.message_id"
     };
 }
+pub(super) use answers;
 
 impl NewAnswer {
     pub(super) async fn insert(

@@ -46,6 +46,8 @@ pub struct ChannelLink {
     pub conversation: String,
     /// When they were linked, in Unix milliseconds.
     pub created_at_ms: i64,
+    /// Since when the server's notices go to the conversation, in Unix milliseconds; `None` if they do not.
+    pub notices_since_ms: Option<i64>,
 }
 
 /// What became of a code.
@@ -62,7 +64,7 @@ pub enum Redeemed {
 }
 
 const LINKS: &str = "SELECT l.id, l.account_id, a.name AS account, a.kind, l.user_id, u.name AS user_name, l.person, l.person_name,
-        l.conversation, l.created_at_ms
+        l.conversation, l.created_at_ms, l.notices_since_ms
      FROM channel_links l JOIN channel_accounts a ON a.id = l.account_id JOIN users u ON u.id = l.user_id
      JOIN users o ON o.id = a.user_id
      WHERE (l.user_id = $1 AND (a.user_id = $1 OR (a.is_shared AND o.admin))) OR ($2 AND a.user_id = $1)

@@ -72,6 +72,8 @@ pub struct Outgoing {
     /// The user whom it is for.
     #[sqlx(rename = "user_id")]
     pub user: Option<UserId>,
+    /// What it belongs to.
+    pub source: String,
     /// The same at each try.
     pub send_key: String,
     /// The message, as JSON.
@@ -103,11 +105,12 @@ pub struct OutboxCounts {
 
 macro_rules! outgoing {
     () => {
-        "SELECT o.id, o.account_id, o.conversation, o.is_group, o.reply_json, o.user_id, o.send_key, o.payload_json, o.state, o.tries,
+        "SELECT o.id, o.account_id, o.conversation, o.is_group, o.reply_json, o.user_id, o.source, o.send_key, o.payload_json, o.state, o.tries,
             o.is_unsure, o.edit_of, o.platform_id, e.platform_id AS edited_id
          FROM channel_outbox o LEFT JOIN channel_outbox e ON e.id = o.edit_of"
     };
 }
+pub(super) use outgoing;
 
 impl NewOutgoing {
     pub(super) async fn insert(

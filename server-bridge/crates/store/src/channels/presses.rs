@@ -195,14 +195,14 @@ impl Store {
         .await?)
     }
 
-    /// The newest question that a user was asked in a conversation, that was sent in full and that waits for an answer.
+    /// The newest question of a chat that its user was asked in a conversation, that was sent in full and that waits for an answer.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn open_ask(&self, account: i64, conversation: &str, user: UserId) -> Result<Option<OpenAsk>> {
         Ok(query_as(concat!(
             open_asks!(),
-            " AND o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3
+            " AND o.account_id = $1 AND o.conversation = $2 AND o.user_id = $3 AND o.ask_message_id IS NOT NULL
                 AND EXISTS (SELECT 1 FROM channel_presses p WHERE p.outbox_id = o.id AND p.expires_at_ms > $4) AND ",
             is_shown!(),
             " ORDER BY o.id DESC LIMIT 1"

@@ -361,3 +361,48 @@ async fn accounts_take_turns_and_a_person_who_floods_a_conversation_is_cut_off()
     assert_eq!(again, TakenEvents::default(), "they are on record");
     assert_eq!(store.take_events(&loud, &[from("g", 0)], None).await.unwrap().added, 1);
 }
+
+#[tokio::test]
+async fn an_administrators_chat_is_one_link_that_ends_with_the_role_and_tells_each_thing_once() {
+    let store = testing::empty().await;
+    let (root, ada) = (user(&store, "root", true).await, user(&store, "ada", false).await);
+    let account = store.put_channel(root, ChannelDraft { is_shared: true, ..draft("tg") }).await.unwrap();
+    let link = async |user, person: &str| {
+        store.put_link_code(account.id, user, ("ABC", person), i64::MAX).await.unwrap();
+        let person_there = Person { id: person, name: "", conversation: person };
+        store.redeem_code(&account, person_there, ("ABC", person)).await.unwrap();
+        store.link_of_person(&account, person).await.unwrap().unwrap()
+    };
+    let (boss, phone, hers) = (link(root, "b").await, link(root, "p").await, link(ada, "a").await);
+    assert!(!store.set_notices(ada, hers, true).await.unwrap(), "she is no administrator");
+    assert!(!store.set_notices(root, hers, true).await.unwrap(), "it is not his");
+    assert!(store.set_notices(root, boss, true).await.unwrap());
+    assert!(store.set_notices(root, phone, true).await.unwrap());
+    let there = store.notice_links().await.unwrap();
+    assert_eq!(there.iter().map(|link| link.id).collect::<Vec<_>>(), [phone]);
+    assert!(store.takes_notices(account.id, "p", root).await.unwrap());
+    assert!(!store.takes_notices(account.id, "b", root).await.unwrap());
+    let tell = async |subjects: &[&str]| {
+        let subjects: Vec<String> = subjects.iter().map(|subject| (*subject).to_owned()).collect();
+        let mut new = Vec::new();
+        let made = |places: &[usize]| {
+            new.extend_from_slice(places);
+            NewOutgoing { source: format!("notice/{}", subjects[places[0]]), ..outgoing(0) }
+        };
+        let is_told = store.add_notice(&there[0], &subjects, made).await.unwrap();
+        assert_eq!(is_told, !new.is_empty());
+        new
+    };
+    assert_eq!(tell(&["x", "y", "x"]).await, [0, 1]);
+    assert_eq!(tell(&["y", "z"]).await, [1]);
+    assert!(tell(&["z", "x"]).await.is_empty());
+    assert_eq!(store.told_notices(phone).await.unwrap().len(), 3);
+    store.change_user("ada", Some(true), None).await.unwrap();
+    store.change_user("root", Some(false), None).await.unwrap();
+    assert!(store.notice_links().await.unwrap().is_empty());
+    assert!(!store.takes_notices(account.id, "p", root).await.unwrap());
+    assert!(store.set_notices(root, phone, false).await.unwrap(), "ending it needs no role");
+    assert!(tell(&["w"]).await.is_empty(), "nothing is told any more");
+    store.remove_channel_link(root, phone).await.unwrap();
+    assert!(store.told_notices(phone).await.unwrap().is_empty());
+}

@@ -6,6 +6,7 @@ import { useLoaded } from "../../lib/useLoaded";
 import { useTimeWords } from "../../lib/useTimeWords";
 import { CHANNEL_LOOK_MS } from "../../limits";
 import { Problem, Ready } from "../parts";
+import { useAppState } from "../../state/context";
 import { useRequests } from "../requests";
 import type { Channel, ChannelLink } from "../types";
 import { AddChannel } from "./AddChannel";
@@ -73,6 +74,7 @@ function Links({ links, act }: { links: ChannelLink[]; act: (work: () => Promise
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const { absolute } = useTimeWords();
+  const { me } = useAppState("me");
   return (
     <section className={styles.stack} aria-labelledby="channel-links">
       <h4 id="channel-links">{t("channels.links")}</h4>
@@ -82,7 +84,17 @@ function Links({ links, act }: { links: ChannelLink[]; act: (work: () => Promise
           <li key={link.id} className={styles.card}>
             <p>{t("channels.linked", { person: link.person_name || link.person, id: link.person, user: link.user, channel: link.channel })}</p>
             <p className="hint">{absolute(link.created_at)}</p>
+            {link.notices && <p className="hint">{t("channels.noticesHere")}</p>}
             <div className={styles.formEnd}>
+              {link.user === me?.name && (me.admin || link.notices) && (
+                <button
+                  type="button"
+                  aria-label={t(link.notices ? "channels.noticesOffName" : "channels.noticesOnName", { person: link.person_name || link.person })}
+                  onClick={() => act(() => requests.setChannelNotices(link.id, !link.notices))}
+                >
+                  {t(link.notices ? "channels.noticesOff" : "channels.noticesOn")}
+                </button>
+              )}
               <ConfirmButton
                 label={t("remove")}
                 name={t("channels.unlinkName", { person: link.person_name || link.person })}

@@ -45,6 +45,51 @@ pub(super) const TABLE: &[Row] = &[
     ("The command ended: {}.", "命令已结束：{0*}。"),
     ("The answer was stopped.", "回答已停止。"),
     ("The answer is empty.", "回答为空。"),
+    ("↓ The answer is below.", "↓ 回答在下方。"),
+    // The administrator's chat.
+    (
+        "/notices on  have the server's notices come here, for administrators; /notices off ends that",
+        "/notices on  让服务器通知发到这里（仅限管理员）；/notices off 停止",
+    ),
+    (
+        "This works only in a direct conversation with the bot, since notices are for administrators.",
+        "通知只面向管理员，此命令只能在与机器人的私聊中使用。",
+    ),
+    (
+        "The server's notices come to this conversation now, and to no other one of yours. /notices off ends that.",
+        "服务器通知现在会发到此对话，不再发到你的其他对话。发送 /notices off 可停止。",
+    ),
+    ("The server's notices no longer come to this conversation.", "服务器通知不再发到此对话。"),
+    ("Write /notices on or /notices off.", "请发送 /notices on 或 /notices off。"),
+    ("only administrators get the server's notices", "只有管理员能接收服务器通知"),
+    (
+        "this messenger lets the bot only reply, so notices cannot come here; choose a conversation on another messenger",
+        "此平台只允许机器人回复消息，无法在这里接收通知；请选择其他平台上的对话",
+    ),
+    ("The server has started.", "服务器已启动。"),
+    ("Offline for a while, and not back yet (user: runner):", "已离线一段时间且尚未恢复（用户：运行器）："),
+    ("Automations that failed (user: automation):", "运行失败的自动任务（用户：任务）："),
+    (
+        "Automations that the server paused; their owners can read why, and resume them (user: automation):",
+        "被服务器暂停的自动任务；所有者可查看原因并恢复（用户：任务）：",
+    ),
+    (
+        "Too many wrong passwords were tried for these users, so further logins are refused for a while:",
+        "以下用户的错误密码尝试过多，暂时拒绝继续登录：",
+    ),
+    (
+        "The disk with the server's data is nearly full (free / size):",
+        "存放服务器数据的磁盘将满（剩余 / 总量）：",
+    ),
+    ("… and {} more", "… 另有 {0} 项"),
+    // The settings of a chat.
+    (
+        "/settings  choose this chat's runner, model and approval mode here",
+        "/settings  在这里选择此会话的运行器、模型和批准模式",
+    ),
+    ("Runner: {}", "运行器：{0}"),
+    ("Model: {}", "模型：{0}"),
+    ("Approval mode: {}", "批准模式：{0}"),
     // Questions.
     ("The agent asks:", "智能体提问："),
     (

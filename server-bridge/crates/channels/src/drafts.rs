@@ -1,0 +1,194 @@
+//! Drafts: an answer that is being written is shown and changed in place, where the messenger can do that.
+//!
+//! ```text
+//!   a turn runs for 2 s ─▶ a draft in the outbox ─▶ changed as the text grows, at the messenger's pace ─┐
+//!        complete ─▶ the answer replaces the draft, in the outbox: what cannot be changed is sent as a new message
+//! ```
+//! A draft is never the record: its changes are best effort, and a change that fails is left out. The draft itself and the answer that
+//! replaces it are rows of the outbox, so a server that dies leaves none that is not replaced by the next one.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use platforms::{Conversation, Failure, Outgoing, Styled};
+use store::{ChannelAnswer, ChannelLane, NewOutgoing, OutState, draft_source};
+use tokio::time::timeout;
+
+use crate::answers::{Target, message};
+use crate::error::Result;
+use crate::house::{Inner, Live, to_json};
+use crate::limits::{DRAFT_EVERY_MS, DRAFT_LOOK, DRAFT_TIMEOUT, DRAFTS, LONGEST_SLEEP};
+use crate::words;
+
+/// What stands at the end of a draft.
+const MARK: &str = "…";
+
+/// How long the drafts of an account rest after one was changed. Messengers limit an account as well as a conversation.
+fn rest(live: &Live) -> Duration {
+    let caps = live.platform.caps();
+    // Half of what the messenger allows is left for messages.
+    Duration::from_millis((2 * caps.edit_every_ms.max(caps.send_every_ms)).max(DRAFT_EVERY_MS))
+}
+
+impl Inner {
+    /// Shows the answers that are being written, until the server stops.
+    pub(crate) fn begin_drafts(self: &Arc<Self>) {
+        let inner = Arc::clone(self);
+        self.tasks.spawn(async move {
+            loop {
+                let is_any = inner.look_at_drafts().await.unwrap_or_else(|error| {
+                    tracing::error!(%error, "answers that are being written could not be shown");
+                    false
+                });
+                inner.pause(DRAFT_LOOK).await;
+                // Every word that a model writes wakes this task.
+                tokio::select! {
+                    () = inner.stop.cancelled() => return,
+                    () = inner.writing.notified(), if !is_any => {}
+                    () = tokio::time::sleep(LONGEST_SLEEP), if !is_any => {}
+                    () = std::future::ready(()), if is_any => {}
+                }
+            }
+        });
+    }
+
+    /// Shows what can be shown now; returns true if answers are being written.
+    async fn look_at_drafts(self: &Arc<Self>) -> Result<bool> {
+        let answers = self.store.answers_in_progress(DRAFTS).await?;
+        let is_any = !answers.is_empty();
+        for answer in self.drafts.due(answers, self.around.draft_after) {
+            let Some(live) = self.usable(answer.account_id) else { continue };
+            if live.platform.caps().edits && !self.drafts.is_resting(answer.account_id) {
+                self.look_at_draft(&live, &answer).await?;
+            }
+        }
+        Ok(is_any)
+    }
+
+    async fn look_at_draft(self: &Arc<Self>, live: &Live, answer: &ChannelAnswer) -> Result<()> {
+        let Some(message) = self.draft_message(live, answer).await? else { return Ok(()) };
+        let json = to_json(&message);
+        if self.drafts.shows(answer.id, &json) {
+            return Ok(());
+        }
+        let may_reach =
+            self.store.may_reach(&live.account, answer.user, &answer.conversation, answer.is_group).await?;
+        if !may_reach {
+            return Ok(());
+        }
+        match self.store.draft(answer).await? {
+            None => {
+                let _changing = self.drafts.changing.lock().await;
+                if self.store.is_in_progress(answer.id).await? {
+                    let row = draft_row(answer, message);
+                    self.store.add_outgoing(answer.account_id, live.account.user, &[row]).await?;
+                    self.drafts.begin(answer, rest(live));
+                    self.drafts.end(answer, Ok(json));
+                    self.wake.notify_one();
+                }
+            }
+            Some(row) => {
+                if let (OutState::Sent, Some(id)) = (row.state, row.platform_id) {
+                    self.change_draft(live, answer, id, message).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes a draft, unless something else is being sent to its conversation, or is to be sent.
+    async fn change_draft(
+        self: &Arc<Self>,
+        live: &Live,
+        answer: &ChannelAnswer,
+        id: String,
+        message: Outgoing,
+    ) -> Result<()> {
+        let lane = ChannelLane {
+            account_id: answer.account_id,
+            conversation: answer.conversation.clone(),
+            person: String::new(),
+        };
+        let Some(working) = self.outbox_lanes.begin(&lane) else { return Ok(()) };
+        // The answer may have come meanwhile.
+        if self.store.next_outgoing(&lane).await?.is_some() || !self.store.is_in_progress(answer.id).await? {
+            return Ok(());
+        }
+        self.drafts.begin(answer, rest(live));
+        let (inner, live, answer) = (Arc::clone(self), live.clone(), answer.clone());
+        self.tasks.spawn(async move {
+            let _working = working;
+            let to = Conversation { id: answer.conversation.clone(), is_group: answer.is_group };
+            let changed = timeout(DRAFT_TIMEOUT, live.platform.edit(&to, &id, &message)).await;
+            let changed =
+                changed.unwrap_or_else(|_| Err(Failure::Unknown("the transfer took too long".to_owned())));
+            if let Err(failure) = &changed {
+                tracing::debug!(%failure, channel = live.account.name, "a draft could not be changed");
+            }
+            inner.drafts.end(&answer, changed.map(|()| to_json(&message)));
+            // What is sent next keeps its distance.
+            let caps = live.platform.caps();
+            inner.pause(Duration::from_millis(caps.edit_every_ms.max(caps.send_every_ms))).await;
+        });
+        Ok(())
+    }
+
+    /// The beginning of an answer as one message; `None` while nothing is written.
+    async fn draft_message(&self, live: &Live, answer: &ChannelAnswer) -> Result<Option<Outgoing>> {
+        let messages = self.store.turn_messages(answer.user, answer.message).await?;
+        let text = words::so_far(&messages, |message| {
+            let pieces = self.chats.told(message);
+            // The beginning of a very long text is no longer known.
+            let is_whole = pieces.first().is_none_or(|first| first.at == 0);
+            let texts = pieces.iter().filter(|piece| is_whole && piece.channel == "text");
+            texts.map(|piece| piece.text.as_str()).collect()
+        });
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let text = Styled::markdown(&format!("{} {MARK}", text.trim_end()));
+        Ok(live.platform.render(&text, &[]).into_iter().next())
+    }
+
+    /// A chat was deleted, which may leave a draft.
+    pub(crate) fn note_removed(&self) {
+        self.has_removed.store(true, Ordering::Relaxed);
+        self.wake.notify_one();
+    }
+
+    /// Ends the drafts that no answer will replace.
+    pub(crate) async fn end_orphans(&self) -> Result<()> {
+        let accounts: Vec<Live> = self.lock_live().values().filter(|live| live.is_usable).cloned().collect();
+        for live in accounts {
+            for orphan in self.store.orphan_drafts(live.account.id).await? {
+                let target = Target::unasked(&orphan.conversation, orphan.is_group, orphan.user);
+                let row = self.replacement(&live, &target, orphan.id, "The answer was stopped.");
+                self.store.add_outgoing(live.account.id, live.account.user, &[row]).await?;
+                self.wake.notify_one();
+            }
+        }
+        Ok(())
+    }
+
+    /// A short text in place of a draft.
+    pub(crate) fn replacement(&self, live: &Live, target: &Target, draft: i64, text: &str) -> NewOutgoing {
+        let language = target.user.map(|user| self.chats.language(user)).unwrap_or_default();
+        let rendered = live.platform.render(&Styled::plain(&language.translated(text)), &[]).swap_remove(0);
+        let mut row = target
+            .rows(live.account.id, &format!("draft-end/{draft}"), vec![message(rendered)])
+            .swap_remove(0);
+        row.edit_of = Some(draft);
+        row
+    }
+}
+
+fn draft_row(answer: &ChannelAnswer, shown: Outgoing) -> NewOutgoing {
+    let target = Target {
+        conversation: answer.conversation.clone(),
+        is_group: answer.is_group,
+        reply_json: answer.reply_json.clone(),
+        user: Some(answer.user),
+    };
+    target.rows(answer.account_id, &draft_source(answer.inbox_id), vec![message(shown)]).swap_remove(0)
+}

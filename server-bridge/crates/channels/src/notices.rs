@@ -1,0 +1,203 @@
+//! The administrator's chat: a conversation that gets the server's notices.
+//!
+//! ```text
+//!   each 30 s: what is on record ─▶ what this conversation was not told ─▶ on record together with a message in the outbox
+//!                                                                               └─▶ sent if its user is still an administrator
+//! ```
+//! Everything that is told is read from the database, or looked up again, so nothing is lost or told twice when the server dies. Things of
+//! one kind that are found together share a message. Notices name users and what belongs to them, and hold nothing that people wrote.
+
+use std::sync::Arc;
+
+use store::{NoticeLink, Trouble, User};
+
+use crate::answers::Target;
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::incoming::{Handled, Incoming};
+use crate::limits::{
+    FAILED_RUNS_MS, NOTICES_MAX_AGE_MS, RUNNER_AWAY_AGAIN_MS, STARTED_AGAIN_MS, STARTED_TOLD_MS,
+};
+use crate::notice::{About, Notice};
+use crate::outgoing::Payload;
+use crate::service::Channels;
+
+const DAY_MS: i64 = 24 * 3_600_000;
+const HOUR_MS: i64 = 3_600_000;
+
+/// Something to tell.
+struct Fact {
+    about: About,
+    /// What it is and when, so that it is told once.
+    subject: String,
+    line: String,
+    at_ms: i64,
+}
+
+/// Facts of one kind; each thing is told once in so many milliseconds.
+fn facts(about: About, word: &str, window_ms: i64, troubles: Vec<Trouble>) -> impl Iterator<Item = Fact> {
+    troubles.into_iter().map(move |trouble| {
+        let Trouble { id, owner, name, at_ms } = trouble;
+        let line = if name.is_empty() { owner } else { format!("{owner}: {name}") };
+        Fact { about, subject: format!("{word}/{id}/{}", at_ms / window_ms), line, at_ms }
+    })
+}
+
+impl Inner {
+    /// Looks for what administrators are told, until the server stops.
+    pub(crate) fn begin_watch(self: &Arc<Self>) {
+        let inner = Arc::clone(self);
+        let started_ms = self.store.now_ms();
+        self.tasks.spawn(async move {
+            while !inner.stop.is_cancelled() {
+                if let Err(error) = inner.look_for_notices(started_ms).await {
+                    tracing::error!(%error, "the server's notices could not be looked for; trying again");
+                }
+                inner.pause(inner.around.watch.every).await;
+            }
+        });
+    }
+
+    async fn look_for_notices(&self, started_ms: i64) -> Result<()> {
+        let links = self.store.notice_links().await?;
+        let Some(since_ms) = links.iter().map(|link| link.since_ms).min() else { return Ok(()) };
+        let facts = self.facts(since_ms, started_ms).await?;
+        for link in &links {
+            self.tell(link, &facts).await?;
+        }
+        Ok(())
+    }
+
+    async fn facts(&self, since_ms: i64, started_ms: i64) -> Result<Vec<Fact>> {
+        let (store, watch, now_ms) = (&self.store, &self.around.watch, self.store.now_ms());
+        let from_ms = since_ms.max(now_ms - NOTICES_MAX_AGE_MS);
+        let mut found = Vec::new();
+        if now_ms - started_ms < STARTED_TOLD_MS {
+            let subject = format!("started/{}/{}", self.place(), started_ms / STARTED_AGAIN_MS);
+            let line = String::new();
+            found.push(Fact { about: About::Started, subject, line, at_ms: started_ms });
+        }
+        // Runners that were connected to a server that ended need some time to come back.
+        if now_ms - started_ms >= watch.away_ms {
+            let away = store.runners_away(from_ms, now_ms - watch.away_ms).await?;
+            found.extend(facts(About::RunnerAway, "away", RUNNER_AWAY_AGAIN_MS, away));
+        }
+        let failed = store.failed_runs(from_ms.max(now_ms - FAILED_RUNS_MS)).await?;
+        found.extend(facts(About::AutomationFailed, "failed", DAY_MS, failed));
+        let paused = store.paused_jobs(from_ms).await?;
+        found.extend(facts(About::AutomationPaused, "paused", 1, paused));
+        let locked = store.locked_logins(from_ms).await?;
+        found.extend(facts(About::LoginLocked, "locked", HOUR_MS, locked));
+        if let Some(line) = self.low_disk().await {
+            let subject = format!("disk/{}/{}", self.place(), now_ms / DAY_MS);
+            found.push(Fact { about: About::DiskLow, subject, line, at_ms: now_ms });
+        }
+        Ok(found)
+    }
+
+    /// The server, where several share a database.
+    fn place(&self) -> &str {
+        self.store.node().unwrap_or_default()
+    }
+
+    /// The free space of the disk with the server's data and its size, if too little is free.
+    async fn low_disk(&self) -> Option<String> {
+        let home = self.around.watch.home.clone()?;
+        let disk = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&home).ok()).await.ok()??;
+        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+        let (free, size) = (bytes(disk.f_bavail), bytes(disk.f_blocks));
+        (free < self.around.watch.low_disk_bytes).then(|| format!("{} MiB / {} MiB", free >> 20, size >> 20))
+    }
+
+    async fn tell(&self, link: &NoticeLink, facts: &[Fact]) -> Result<()> {
+        let told = self.store.told_notices(link.id).await?;
+        for about in About::ALL {
+            let is_new = |fact: &&Fact| {
+                fact.about == about && fact.at_ms >= link.since_ms && !told.contains(&fact.subject)
+            };
+            let new: Vec<&Fact> = facts.iter().filter(is_new).collect();
+            if new.is_empty() {
+                continue;
+            }
+            let subjects: Vec<String> = new.iter().map(|fact| fact.subject.clone()).collect();
+            let message = |places: &[usize]| {
+                let lines = places.iter().map(|place| new[*place].line.clone()).collect();
+                let source = format!("notice/{}/{}", link.id, subjects[places[0]]);
+                let target = Target::unasked(&link.conversation, false, Some(link.user));
+                let payload = Payload::Notice { notice: Notice::new(about, lines) };
+                target.rows(link.account_id, &source, vec![payload]).swap_remove(0)
+            };
+            if self.store.add_notice(link, &subjects, message).await? {
+                self.wake.notify_one();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes `/notices`, with which an administrator has the server's notices come to a conversation.
+    pub(crate) async fn hear_notices(
+        &self,
+        incoming: &Incoming<'_>,
+        user: &User,
+        wish: &str,
+    ) -> Result<Handled> {
+        let Incoming { live, event, .. } = incoming;
+        let say = |text: &str| Ok(incoming.say(Some(user), self.chats.language(user.id), text));
+        if event.conversation.is_group {
+            return say(
+                "This works only in a direct conversation with the bot, since notices are for administrators.",
+            );
+        }
+        let (is_on, text) = match wish {
+            "on" => (
+                true,
+                "The server's notices come to this conversation now, and to no other one of yours. /notices off ends that.",
+            ),
+            "off" => (false, "The server's notices no longer come to this conversation."),
+            _ => return say("Write /notices on or /notices off."),
+        };
+        let Some(link) = self.store.link_of_person(&live.account, &event.sender.id).await? else {
+            return Ok(Handled::silent());
+        };
+        match self.set_notices(user, link, is_on).await {
+            Ok(()) => say(text),
+            Err(Error::Refused { text, .. }) => say(&text),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn set_notices(&self, user: &User, link: i64, is_on: bool) -> Result<()> {
+        // The user may have been demoted since the request began, so the store checks the role again.
+        let outcome = |text: &'static str| Err(Error::refused("forbidden", text));
+        let links = self.store.channel_links(user.id, false).await?;
+        let Some(known) = links.into_iter().find(|known| known.id == link) else {
+            return Err(Error::refused("not_found", format!("you have no link {link}")));
+        };
+        let not_admin = "only administrators get the server's notices";
+        if is_on && !user.admin {
+            return outcome(not_admin);
+        }
+        let only_replies = |live: crate::house::Live| live.platform.caps().reply_window_ms.is_some();
+        if is_on && self.usable(known.account_id).is_some_and(only_replies) {
+            return outcome(
+                "this messenger lets the bot only reply, so notices cannot come here; choose a conversation on another messenger",
+            );
+        }
+        if !self.store.set_notices(user.id, link, is_on).await? {
+            return outcome(not_admin);
+        }
+        let target = format!("{} to {}", known.account, known.person);
+        self.audit(Some(&user.name), "channel.notices", &target, if is_on { "on" } else { "off" }).await;
+        Ok(())
+    }
+}
+
+impl Channels {
+    /// Sends the server's notices to the conversation of a link of an administrator, and to no other of theirs; or no longer.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the user is no administrator, has no such link, or its messenger lets the bot only reply.
+    pub async fn set_notices(&self, user: &User, link: i64, is_on: bool) -> Result<()> {
+        self.0.set_notices(user, link, is_on).await
+    }
+}

@@ -1,0 +1,51 @@
+//! Choices below a message: as buttons, or as numbers where a messenger has no buttons.
+
+use api::language::Language;
+use platforms::{Button, Platform};
+use sha2::{Digest as _, Sha256};
+use store::{NewPress, hex};
+
+use crate::house::to_json;
+use crate::limits::ASK_PATIENCE_MS;
+use crate::questions::Choice;
+
+/// The choices below a message.
+pub(crate) struct Offer {
+    /// None where a messenger has no buttons.
+    pub(crate) buttons: Vec<Button>,
+    /// What is on record of each choice.
+    pub(crate) presses: Vec<NewPress>,
+    /// Lines with numbers; empty where a messenger has buttons.
+    pub(crate) numbers: String,
+}
+
+/// Choices, numbered from `first` on, each with a token of its own. They can be made for 24 hours from `now_ms` on.
+pub(crate) fn offer(
+    platform: &dyn Platform,
+    language: Language,
+    first: i64,
+    options: &[(String, Choice)],
+    now_ms: i64,
+) -> Offer {
+    let (mut buttons, mut presses) = (Vec::new(), Vec::new());
+    for (place, (label, choice)) in (first..).zip(options) {
+        let token = hex(&rand::random::<[u8; 16]>());
+        presses.push(NewPress {
+            token_sha256: hex(&Sha256::digest(&token)),
+            place,
+            label: label.clone(),
+            reply_json: to_json(choice),
+            expires_at_ms: now_ms + ASK_PATIENCE_MS,
+        });
+        buttons.push(Button { label: label.clone(), token });
+    }
+    let mut numbers = String::new();
+    if !platform.caps().buttons && !presses.is_empty() {
+        buttons.clear();
+        numbers.push_str(&format!("\n\n{}", language.translated("Answer with a number:")));
+        for press in &presses {
+            numbers.push_str(&format!("\n{} {}", press.place, press.label));
+        }
+    }
+    Offer { buttons, presses, numbers }
+}

@@ -1,0 +1,103 @@
+//! Answers that are shown while they are written: in one message, no faster than each messenger allows, and whole in the end, even if the
+//! server dies.
+
+use std::thread;
+use std::time::Duration;
+
+use tests::platforms::slack::Slack;
+use tests::platforms::telegram::Telegram;
+use tests::{Reply, eventually};
+
+use super::journey::{add, connected, link};
+use super::messenger::Messenger;
+use super::{PATIENCE, Start, on_each};
+use crate::http_tools::OPEN;
+use crate::world::World;
+
+/// The messengers whose messages can be changed.
+const EDITING: &[&str] = &["discord", "feishu", "matrix", "slack", "telegram"];
+/// The words of an answer, each with its number, and the time in which each is written.
+const WORDS: usize = 90;
+const WORD: Duration = Duration::from_millis(100);
+
+fn text() -> String {
+    (0..WORDS).map(|number| format!("w{number:03} ")).collect::<String>().trim_end().to_owned()
+}
+
+/// The texts that the bot said which begin like an answer, without markup around them.
+fn answers(messenger: &dyn Messenger) -> Vec<String> {
+    let said = messenger.said().into_iter().map(|said| said.text.trim().to_owned());
+    said.filter(|text| text.starts_with("w000") || text.contains('⚠')).collect()
+}
+
+fn is_draft(text: &str) -> bool {
+    text.ends_with('…')
+}
+
+fn drafted(messenger: &dyn Messenger) {
+    let mut world = World::with(|_| Reply::Slowly(text(), WORD), OPEN);
+    add(&world, messenger);
+    link(&world, messenger, 0);
+    let edits = EDITING.contains(&messenger.kind());
+    messenger.say(0, "write");
+    if edits {
+        eventually("a draft is shown", PATIENCE, || {
+            answers(messenger).last().is_some_and(|text| is_draft(text)).then_some(())
+        });
+    }
+    eventually("the answer is whole", PATIENCE, || {
+        (answers(messenger).last() == Some(&text())).then_some(())
+    });
+    assert_eq!(answers(messenger), [text()], "in one message");
+    assert_eq!(messenger.refused(), Vec::<String>::new());
+    if !edits {
+        return;
+    }
+    messenger.say(0, "write again");
+    eventually("a draft is shown", PATIENCE, || {
+        answers(messenger).last().is_some_and(|text| is_draft(text)).then_some(())
+    });
+    world.server.kill();
+    let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
+    let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    world.server.restart(&options);
+    connected(&world);
+    eventually("the draft is replaced by how the answer ended", PATIENCE, || {
+        let answers = answers(messenger);
+        (answers.len() > 1 && !answers.iter().any(|text| is_draft(text))).then_some(())
+    });
+}
+
+#[test]
+fn an_answer_grows_in_place_and_no_draft_outlives_its_server_on_each_messenger() {
+    on_each(drafted);
+}
+
+/// Messengers that refuse what comes too fast.
+#[test]
+fn answers_that_grow_are_refused_by_no_messengers_limits() {
+    let strict: [Start; 2] = [|| Box::new(Telegram::start()), || Box::new(Slack::start())];
+    thread::scope(|scope| {
+        for start in strict {
+            scope.spawn(move || hurried(&*start()));
+        }
+    });
+}
+
+fn hurried(messenger: &dyn Messenger) {
+    const PEOPLE: usize = 3;
+    let world = World::with(|_| Reply::Slowly(text(), WORD), OPEN);
+    add(&world, messenger);
+    (0..PEOPLE).for_each(|person| link(&world, messenger, person));
+    (0..PEOPLE).for_each(|person| messenger.say(person, "write"));
+    let mut drafts = 0;
+    eventually("all answers are whole", PATIENCE * 2, || {
+        let answers = answers(messenger);
+        drafts = drafts.max(answers.iter().filter(|text| is_draft(text)).count());
+        (answers.iter().filter(|said| **said == text()).count() == PEOPLE).then_some(())
+    });
+    assert!(drafts > 0, "{} showed no draft", messenger.kind());
+    assert_eq!(answers(messenger).len(), PEOPLE, "each in one message");
+    assert_eq!(messenger.refused(), Vec::<String>::new());
+}

@@ -1,0 +1,84 @@
+//! The administrator's chat on each messenger: what is told there comes once, whatever happens to the server in the meantime.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tests::http::Client;
+use tests::{Reply, eventually};
+
+use super::journey::{add, connected, link, reads};
+use super::messenger::Messenger;
+use super::{PATIENCE, channel, on_each};
+use crate::http_tools::OPEN;
+use crate::world::World;
+
+/// How long a server looks at most before it finds what happened.
+const LOOK: Duration = Duration::from_secs(60);
+/// More wrong passwords than are checked in a minute.
+const WRONG: usize = 40;
+
+/// Tries wrong passwords until logins are refused.
+fn guess(world: &World, name: &str) {
+    let body = json!({"user": name, "password": "guessed wrong"}).to_string();
+    let refused = (0..WRONG)
+        .any(|_| Client::anonymous(&world.server).send("POST", "/login", body.as_bytes()).status == 429);
+    assert!(refused, "logins as {name} are not refused");
+}
+
+fn told(messenger: &dyn Messenger, parts: &[&str]) -> usize {
+    let is_it = |text: &str| parts.iter().all(|part| text.contains(part));
+    messenger.said().iter().filter(|said| is_it(&said.text)).count()
+}
+
+fn noticed(messenger: &dyn Messenger) {
+    let mut world = World::with(|_| Reply::Say("unused".to_owned()), OPEN);
+    add(&world, messenger);
+    link(&world, messenger, 0);
+    messenger.say(0, "/notices on");
+    if messenger.kind() == "qq" {
+        reads(messenger, "lets the bot only reply");
+        let links = world.alice.json(&["channel", "links", "--json"]);
+        assert_eq!(links[0]["notices"], false, "{links}");
+        return;
+    }
+    reads(messenger, "notices come to this conversation now");
+    guess(&world, "alice");
+    guess(&world, "nobody-of-this-name");
+    eventually("the refused logins are told", PATIENCE + LOOK, || {
+        (told(messenger, &["Too many wrong passwords", "alice"]) > 0).then_some(())
+    });
+    // Later a poll of the killed server may still be open, which a messenger may refuse.
+    assert_eq!(messenger.refused(), Vec::<String>::new());
+    let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
+    let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    for _ in 0..2 {
+        world.server.kill();
+        world.server.restart(&options);
+        connected(&world);
+        eventually("the start is told", PATIENCE + LOOK, || {
+            (told(messenger, &["The server has started"]) > 0).then_some(())
+        });
+    }
+    // A look that finds what is new would find again what it had forgotten.
+    let _bob = world.server.person("bob");
+    guess(&world, "bob");
+    eventually("what is new is told", PATIENCE + LOOK, || {
+        (told(messenger, &["Too many wrong passwords", "bob"]) > 0).then_some(())
+    });
+    // A kill between a message and its record doubles it where the messenger knows no keys, and it is marked.
+    let unsure = usize::try_from(channel(&world)["unsure"].as_u64().unwrap()).unwrap();
+    assert!(told(messenger, &["Too many wrong passwords", "alice"]) <= 1 + unsure);
+    assert_eq!(told(messenger, &["nobody-of-this-name"]), 0);
+    // Two starts within ten minutes are told once, unless a new ten minutes began between them.
+    assert!(told(messenger, &["The server has started"]) <= 2 + unsure);
+    let links = world.alice.json(&["channel", "links", "--json"]);
+    assert_eq!(links[0]["notices"], true, "{links}");
+    world.run(&["channel", "notices", &links[0]["id"].to_string(), "--off"]);
+    assert_eq!(world.alice.json(&["channel", "links", "--json"])[0]["notices"], false);
+}
+
+#[test]
+fn an_administrators_chat_gets_each_notice_once_on_each_messenger() {
+    on_each(noticed);
+}

@@ -23,12 +23,12 @@ pub async fn begin_attempt<'a>(
 ///
 /// # Errors
 /// As for [`begin_attempt`].
-pub async fn begin_login(
-    state: &AppState,
+pub async fn begin_login<'a>(
+    state: &'a AppState,
     address: IpAddr,
     account: &str,
     is_known: bool,
-) -> Result<Attempt<'_>, ApiError> {
+) -> Result<Attempt<'a>, ApiError> {
     counted(state.accounts.begin_login(address, account, is_known).await, "failed logins")
 }
 

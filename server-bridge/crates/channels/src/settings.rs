@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use chats::{Choices, Saying};
+use chats::{Author, Choices, Saying};
 use platforms::Styled;
 use sha2::{Digest as _, Sha256};
 use store::{MessageRole, OpenAsk, Press, User, hex};
@@ -81,7 +81,12 @@ impl Inner {
         }
         // The same again if the server dies before the press is used: the chat knows the id.
         let send_id = hex(&Sha256::digest(format!("channel/{}/{}", live.account.id, row.platform_id)));
-        let saying = Saying { text: &setting.command, send_id: Some(&send_id), attachments: &[] };
+        let saying = Saying {
+            text: &setting.command,
+            send_id: Some(&send_id),
+            attachments: &[],
+            author: Author::Owner,
+        };
         let text = match self.chats.say(user, &chat, saying).await {
             Ok(answered) => {
                 let answers = self.answers_to(user, &chat, &answered).await?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{JobDraft, JobKind, MessageRole, Name, Said, testing};
+use crate::{Author, JobDraft, JobKind, MessageRole, Name, Said, testing};
 
 async fn world() -> (Store, UserId, Job) {
     let store = testing::empty().await;

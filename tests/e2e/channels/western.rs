@@ -271,12 +271,23 @@ impl Messenger for Matrix {
     }
 
     fn said(&self) -> Vec<Said> {
-        let said = |(at, event): (usize, Value)| {
+        let mut said: Vec<(Value, Said)> = Vec::new();
+        for (at, event) in self.heard().into_iter().enumerate() {
             let content = &event["content"];
-            let new = content.get("m.new_content").unwrap_or(content);
-            Said { at, text: text(&new["body"]), labels: Vec::new() }
-        };
-        self.heard().into_iter().enumerate().map(said).collect()
+            let relation = &content["m.relates_to"];
+            let changed = match relation["rel_type"].as_str() {
+                Some("m.replace") => said.iter_mut().find(|(id, _)| *id == relation["event_id"]),
+                _ => None,
+            };
+            match changed {
+                Some((_, said)) => said.text = text(&content["m.new_content"]["body"]),
+                None => {
+                    let shown = Said { at, text: text(&content["body"]), labels: Vec::new() };
+                    said.push((event["event_id"].clone(), shown));
+                }
+            }
+        }
+        said.into_iter().map(|(_, said)| said).collect()
     }
 
     fn has_buttons(&self) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use api::words::ChannelState;
 use chats::{ChatService, Subscription};
@@ -66,6 +66,8 @@ pub(crate) struct Inner {
     /// True after a chat was deleted, which may leave a draft.
     pub(crate) has_removed: AtomicBool,
     pub(crate) subscription: Mutex<Option<Subscription>>,
+    /// When this server began. What an earlier one sent may have been a moment before.
+    pub(crate) begun: Instant,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.
     pub(crate) stop: CancellationToken,
@@ -168,6 +170,7 @@ impl Inner {
             writing: Notify::new(),
             has_removed: AtomicBool::new(false),
             subscription: Mutex::default(),
+            begun: Instant::now(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         }

@@ -92,11 +92,14 @@ impl Inner {
         let mut pace = Pace::default();
         loop {
             let Some(live) = self.usable(lane.account_id) else { return Ok(()) };
+            // A server that was killed may have sent something a moment before this one began.
+            let distance = Duration::from_millis(live.platform.caps().send_every_ms);
+            self.pause(distance.saturating_sub(self.begun.elapsed())).await;
             let Some(row) = self.store.next_outgoing(lane).await? else { return Ok(()) };
             let pause = match self.send_row(&live, &row).await? {
                 Next::GoOn => {
                     pace.reset();
-                    Duration::from_millis(live.platform.caps().send_every_ms)
+                    distance
                 }
                 Next::Again => pace.next(rand::random()),
                 Next::After(pause) => pause.clamp(Duration::from_millis(50), WAIT_MAX),

@@ -59,7 +59,7 @@ async fn what_others_said_in_an_earlier_version_loses_its_author() {
     assert_eq!(store.own_words(ann.id, &chat, 10).await.unwrap().len(), 3);
     store.close().await;
     let mut raw = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
-    let earlier = "DELETE FROM _sqlx_migrations WHERE version = 54";
+    let earlier = "DELETE FROM _sqlx_migrations WHERE version = 58";
     sqlx::query(AssertSqlSafe(earlier)).execute(&mut raw).await.unwrap();
     drop(raw);
     let store = Store::open(&path).await.unwrap();

@@ -154,7 +154,9 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await bobs.context().close();
 });
 
-test("files go from one machine to the next with a step, and missing ones are a question to a person", async ({ page, browser, model, laptop, team }) => {
+test("files go from one machine to the next with a step, and missing ones are a question to a person", async ({ page, browser, model, alice, laptop, team }) => {
+  // What bob wishes for at the gate is done on her machine.
+  await alice.run(["group", "grant", String(team.group), "coder", "bob", "--mode", "own"]);
   let attempts = 0;
   model.answers((asked) => {
     const system = String(asked.messages[0]?.content);

@@ -39,8 +39,9 @@ pub(crate) fn obedient(asked: &Asked) -> Reply {
     }
 }
 
-/// What alice keeps to herself: in memories, in a core block, in a memory of the machine, in another chat and in a schedule.
-const SECRETS: [&str; 5] = ["kestrel", "osprey", "merlin", "goshawk", "harrier"];
+/// What alice keeps to herself: in memories, in a core block, in a memory of the machine, in another chat, in a schedule, and in a collection
+/// of documents.
+const SECRETS: [&str; 6] = ["kestrel", "osprey", "merlin", "goshawk", "harrier", "peregrine"];
 
 /// Every way in which an agent looks into memories and other chats, and those in which a change would show one.
 fn looks() -> Vec<(&'static str, Value)> {
@@ -51,8 +52,11 @@ fn looks() -> Vec<(&'static str, Value)> {
         ["recall_memory_search", {"query": "salary"}],
         ["ChatHistory", {"query": "salary"}],
         ["ChatHistory", {}],
+        ["knowledge_search", {"query": "code of the vault"}],
+        ["knowledge_read", {"document": 1}],
     ]);
-    let named = ["memory_list", "memory_search", "ChatHistory", "SubAgent"];
+    let named =
+        ["memory_list", "memory_search", "ChatHistory", "knowledge_search", "knowledge_read", "SubAgent"];
     let below = json!([["SubAgent", {"task": reading.to_string(), "tools": named}]]).to_string();
     let mut all: Vec<(&'static str, Value)> = vec![
         ("memory_list", json!({})),
@@ -63,6 +67,9 @@ fn looks() -> Vec<(&'static str, Value)> {
         ("ChatHistory", json!({"query": "salary"})),
         ("ChatHistory", json!({})),
         ("Cron", json!({"action": "list"})),
+        ("knowledge_search", json!({"query": "code of the vault"})),
+        ("knowledge_search", json!({"query": "code of the vault", "collection": "private"})),
+        ("knowledge_read", json!({"document": 1})),
         ("ChatHistory", json!({"this_chat": true})),
         ("SubAgent", json!({"task": reading.to_string(), "tools": named})),
         ("SubAgent", json!({"task": below, "tools": named})),
@@ -88,20 +95,23 @@ fn an_agent_of_a_group_tells_nobody_what_its_owner_keeps() {
     remember(&["The code of the safe on this machine is merlin", "--on", "laptop"]);
     team.world.run(&["chat", "--new", "My salary is goshawk"]);
     team.world.run(&["cron", "add", "secret", "Call harrier", "--every", "1d"]);
+    for (name, text) in [("private", "The code of the vault is peregrine"), ("open", "The vault is blue")] {
+        team.world.run(&["knowledge", "create", name]);
+        let file = team.world.alice.home().join(format!("{name}.txt"));
+        std::fs::write(&file, text).unwrap();
+        team.world.run(&["knowledge", "add", name, "--wait", file.to_str().unwrap()]);
+    }
+    team.world.run(&["knowledge", "share", "open"]);
     let kept = || team.world.alice.json(&["memory", "export"]);
     let before = kept();
     for mode in ["typed", "letta", "flat"] {
         team.world.run(&["memory", "mode", mode]);
         // Her own agent finds all of it, in the same ways.
         let from = team.world.model.asked().len();
-        let reading = wish(&looks()[..8]);
-        team.world.run(&[
-            "chat",
-            "--new",
-            "--approval",
-            "full",
-            &format!("The code of the safe?\n{reading}"),
-        ]);
+        for looks in [&looks()[..8], &looks()[8..11]] {
+            let reading = format!("The code of the safe?\n{}", wish(looks));
+            team.world.run(&["chat", "--new", "--approval", "full", &reading]);
+        }
         let own: String = team.world.model.asked()[from..].iter().map(|asked| asked.raw.clone()).collect();
         for secret in SECRETS {
             assert!(own.contains(secret), "{mode}: her own agent does not know {secret}");
@@ -114,6 +124,10 @@ fn an_agent_of_a_group_tells_nobody_what_its_owner_keeps() {
             let done = team.until_call(&call, "done");
             let asked = &team.world.model.asked()[from..];
             assert!(asked.len() >= 6, "it and its sub-agents looked: {}", asked.len());
+            assert!(
+                asked.iter().any(|asked| asked.raw.contains("The vault is blue")),
+                "all users may read that"
+            );
             for asked in asked {
                 for secret in SECRETS {
                     let at = asked.raw.find(secret);

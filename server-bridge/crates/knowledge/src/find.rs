@@ -21,13 +21,24 @@ impl Knowledge {
         collection: Option<&str>,
         most: usize,
     ) -> Result<Found> {
-        let scope = match collection {
-            None => SearchScope::All,
-            Some(key) => SearchScope::Collections(vec![self.find_collection(user.id, key).await?.id]),
-        };
+        let scope = self.scope(user.id, None, collection).await?;
+        self.find_in(user, question, &scope, most).await
+    }
+
+    /// The same within a scope.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`] if the search takes too long.
+    pub(crate) async fn find_in(
+        &self,
+        user: &User,
+        question: &str,
+        scope: &SearchScope,
+        most: usize,
+    ) -> Result<Found> {
         let question = &question[..question.floor_char_boundary(QUESTION_BYTES)];
         let (by_words, by_meaning) =
-            tokio::join!(self.by_words(user, &scope, question), self.by_meaning(user.id, &scope, question));
+            tokio::join!(self.by_words(user, scope, question), self.by_meaning(user.id, scope, question));
         let (by_words, ByMeaning { ranked: by_meaning, notes }) = (by_words?, by_meaning);
         let mut found = Found { notes, ..Found::default() };
         let rank = |ranking: &[ChunkId], id| ranking.iter().position(|other| *other == id);

@@ -25,6 +25,7 @@
 //! | `compare` | those that are found by their vectors |
 //! | `meaning` | the embedder, and what passages without a vector mean for a search |
 //! | `cache` | vectors in memory |
+//! | `readable` | what an agent may read, of a group or not |
 //! | [`tools`] | `knowledge_search`, `knowledge_read` |
 //! | [`prompt`] | the part of the prompt that lists collections |
 //! | `faults` | the points at which tests kill the server |
@@ -45,6 +46,7 @@ mod lanes;
 pub mod limits;
 mod meaning;
 pub mod prompt;
+mod readable;
 mod service;
 mod sync;
 pub mod tools;

@@ -18,10 +18,11 @@ impl PromptPart for Knowledge {
             if !context.ancestry.tools().holds(Search::NAME) {
                 return Ok(None);
             }
-            let collections = self.0.store.collections(context.user.id).await.map_err(|error| {
-                tracing::error!(%error, "the collections of a user could not be listed");
-                agent::PortError::Failed(error.to_string())
-            })?;
+            let collections =
+                self.readable(context.user.id, context.ancestry.root()).await.map_err(|error| {
+                    tracing::error!(%error, "the collections of a user could not be listed");
+                    agent::PortError::Failed(error.to_string())
+                })?;
             let filled: Vec<_> = collections.iter().filter(|one| one.documents > 0).collect();
             if filled.is_empty() {
                 return Ok(None);

@@ -38,6 +38,17 @@ pub(crate) struct Inner {
     pub(crate) contents: Arc<Semaphore>,
 }
 
+/// One of these collections, by its number or its name.
+///
+/// # Errors
+/// [`store::Error::NotFound`] if there is none.
+pub(crate) fn named<'a>(collections: &'a [Collection], key: &str) -> store::Result<&'a Collection> {
+    let number = key.parse().ok().map(CollectionId);
+    let found = collections.iter().find(|one| Some(one.id) == number);
+    let found = found.or_else(|| collections.iter().find(|one| one.name == key));
+    found.ok_or_else(|| store::Error::NotFound { what: "collection", name: key.to_owned() })
+}
+
 impl Knowledge {
     /// Knowledge in this store, with the folders of these machines, embedded by the server's embedder. Nothing is indexed before
     /// [`Knowledge::run`].
@@ -201,12 +212,7 @@ impl Knowledge {
 
     /// A collection that a user may search, by its number or its name.
     pub(crate) async fn find_collection(&self, user: UserId, key: &str) -> Result<Collection> {
-        let collections = self.0.store.collections(user).await?;
-        let number = key.parse().ok().map(CollectionId);
-        let found = collections.iter().find(|one| Some(one.id) == number);
-        let found = found.or_else(|| collections.iter().find(|one| one.name == key));
-        let missing = || store::Error::NotFound { what: "collection", name: key.to_owned() };
-        Ok(found.cloned().ok_or_else(missing)?)
+        Ok(named(&self.0.store.collections(user).await?, key)?.clone())
     }
 
     async fn view(&self, user: &User, collection: Collection) -> Result<CollectionView> {

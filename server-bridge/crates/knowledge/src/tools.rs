@@ -5,6 +5,7 @@ use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, Type
 use api::knowledge::FoundPassage;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use store::{ChatId, DocumentId};
 
 use crate::error::Error;
 use crate::find::citation;
@@ -60,8 +61,12 @@ impl TypedTool for Search {
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let most = self.limit.unwrap_or(TOLD);
-        let found = knowledge.find(context.user, &self.query, self.collection.as_deref(), most).await;
-        let found = found.map_err(told)?;
+        let root = root(context);
+        let found = async {
+            let scope = knowledge.scope(context.user.id, root, self.collection.as_deref()).await?;
+            knowledge.find_in(context.user, &self.query, &scope, most).await
+        };
+        let found = found.await.map_err(told)?;
         let notes: String = found.notes.iter().map(|note| format!("\n({note})")).collect();
         if found.passages.is_empty() {
             let nothing = "No passage contains any of these words. Try other words.";
@@ -104,6 +109,10 @@ impl TypedTool for Read {
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let from = self.page.unwrap_or(1).max(1);
+        if let Some(root) = root(context) {
+            let id = DocumentId(self.document);
+            knowledge.check_readable(context.user.id, root, id).await.map_err(told)?;
+        }
         let read = knowledge.document(context.user, self.document, from).await.map_err(told)?;
         if read.pages.is_empty() {
             let pages = read.document.pages;
@@ -132,6 +141,11 @@ impl TypedTool for Read {
         }
         Ok(Outcome::done(text))
     }
+}
+
+/// The chat of the agent that calls a tool; `None` for a program.
+fn root<'a>(context: &'a ToolContext<'a>) -> Option<&'a ChatId> {
+    context.agent().ok().map(|turn| turn.root)
 }
 
 /// The rankings that a passage was found in.

@@ -1,0 +1,61 @@
+//! What an agent may read. An agent of a group reads only collections that are shared with all users: everyone in the group asks it and reads
+//! its answers.
+
+use store::{ChatId, Collection, DocumentId, SearchScope, UserId};
+
+use crate::error::Result;
+use crate::service::{Knowledge, named};
+
+impl Knowledge {
+    /// The collections that a user's agent may search in the chat `root`; all that the user may, the user's own first, but for an agent of a
+    /// group.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub(crate) async fn readable(&self, user: UserId, root: &ChatId) -> store::Result<Vec<Collection>> {
+        let mut collections = self.0.store.collections(user).await?;
+        if self.is_of_group(root).await? {
+            collections.retain(|one| one.is_for_all);
+        }
+        Ok(collections)
+    }
+
+    /// What a search covers: one collection by its number or its name, or all of them. `root` is the chat of the agent that searches; `None` for
+    /// people and their programs.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`] if there is no such collection.
+    pub(crate) async fn scope(
+        &self,
+        user: UserId,
+        root: Option<&ChatId>,
+        key: Option<&str>,
+    ) -> Result<SearchScope> {
+        let readable = match root {
+            Some(root) if self.is_of_group(root).await? => self.readable(user, root).await?,
+            _ if key.is_none() => return Ok(SearchScope::All),
+            _ => self.0.store.collections(user).await?,
+        };
+        Ok(SearchScope::Collections(match key {
+            Some(key) => vec![named(&readable, key)?.id],
+            None => readable.iter().map(|one| one.id).collect(),
+        }))
+    }
+
+    /// Checks that an agent may read a document.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`] as for a document that does not exist.
+    pub(crate) async fn check_readable(&self, user: UserId, root: &ChatId, id: DocumentId) -> Result<()> {
+        let document = self.0.store.document(user, id).await?;
+        let readable = self.readable(user, root).await?;
+        if readable.iter().any(|one| one.id == document.collection_id) {
+            return Ok(());
+        }
+        Err(store::Error::NotFound { what: "document", name: id.0.to_string() }.into())
+    }
+
+    async fn is_of_group(&self, root: &ChatId) -> store::Result<bool> {
+        Ok(self.0.store.group_agent_in(root).await?.is_some())
+    }
+}

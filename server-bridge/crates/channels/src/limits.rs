@@ -47,6 +47,12 @@ pub const RUNNER_AWAY_AGAIN_MS: i64 = 6 * 3_600_000;
 pub const STARTED_TOLD_MS: i64 = 3_600_000;
 /// Starts are told once in so many milliseconds.
 pub const STARTED_AGAIN_MS: i64 = 10 * 60_000;
+/// An automation that fails is told of once in so many milliseconds.
+pub const FAILED_AGAIN_MS: i64 = 24 * 3_600_000;
+/// Refused logins of a user are told of once in so many milliseconds.
+pub const LOCKED_AGAIN_MS: i64 = 3_600_000;
+/// A disk that is nearly full is told of once in so many milliseconds.
+pub const LOW_DISK_AGAIN_MS: i64 = 24 * 3_600_000;
 /// How old the failed runs of automations may be that are told, in milliseconds.
 pub const FAILED_RUNS_MS: i64 = 24 * 3_600_000;
 /// A disk with less free space than that is nearly full, in bytes.

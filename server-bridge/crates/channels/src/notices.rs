@@ -16,14 +16,12 @@ use crate::error::{Error, Result};
 use crate::house::Inner;
 use crate::incoming::{Handled, Incoming};
 use crate::limits::{
-    FAILED_RUNS_MS, NOTICES_MAX_AGE_MS, RUNNER_AWAY_AGAIN_MS, STARTED_AGAIN_MS, STARTED_TOLD_MS,
+    FAILED_AGAIN_MS, FAILED_RUNS_MS, LOCKED_AGAIN_MS, LOW_DISK_AGAIN_MS, NOTICES_MAX_AGE_MS,
+    RUNNER_AWAY_AGAIN_MS, STARTED_AGAIN_MS, STARTED_TOLD_MS,
 };
 use crate::notice::{About, Notice};
 use crate::outgoing::Payload;
 use crate::service::Channels;
-
-const DAY_MS: i64 = 24 * 3_600_000;
-const HOUR_MS: i64 = 3_600_000;
 
 /// Something to tell.
 struct Fact {
@@ -83,13 +81,13 @@ impl Inner {
             found.extend(facts(About::RunnerAway, "away", RUNNER_AWAY_AGAIN_MS, away));
         }
         let failed = store.failed_runs(from_ms.max(now_ms - FAILED_RUNS_MS)).await?;
-        found.extend(facts(About::AutomationFailed, "failed", DAY_MS, failed));
+        found.extend(facts(About::AutomationFailed, "failed", FAILED_AGAIN_MS, failed));
         let paused = store.paused_jobs(from_ms).await?;
         found.extend(facts(About::AutomationPaused, "paused", 1, paused));
         let locked = store.locked_logins(from_ms).await?;
-        found.extend(facts(About::LoginLocked, "locked", HOUR_MS, locked));
+        found.extend(facts(About::LoginLocked, "locked", LOCKED_AGAIN_MS, locked));
         if let Some(line) = self.low_disk().await {
-            let subject = format!("disk/{}/{}", self.place(), now_ms / DAY_MS);
+            let subject = format!("disk/{}/{}", self.place(), now_ms / LOW_DISK_AGAIN_MS);
             found.push(Fact { about: About::DiskLow, subject, line, at_ms: now_ms });
         }
         Ok(found)

@@ -13,11 +13,7 @@ impl Knowledge {
     /// # Errors
     /// [`crate::Error::Store`].
     pub(crate) async fn readable(&self, user: UserId, root: &ChatId) -> store::Result<Vec<Collection>> {
-        let mut collections = self.0.store.collections(user).await?;
-        if self.is_of_group(root).await? {
-            collections.retain(|one| one.is_for_all);
-        }
-        Ok(collections)
+        self.listed(user, self.is_of_group(root).await?).await
     }
 
     /// What a search covers: one collection by its number or its name, or all of them. `root` is the chat of the agent that searches; `None` for
@@ -31,11 +27,14 @@ impl Knowledge {
         root: Option<&ChatId>,
         key: Option<&str>,
     ) -> Result<SearchScope> {
-        let readable = match root {
-            Some(root) if self.is_of_group(root).await? => self.readable(user, root).await?,
-            _ if key.is_none() => return Ok(SearchScope::All),
-            _ => self.0.store.collections(user).await?,
+        let is_of_group = match root {
+            Some(root) => self.is_of_group(root).await?,
+            None => false,
         };
+        if key.is_none() && !is_of_group {
+            return Ok(SearchScope::All);
+        }
+        let readable = self.listed(user, is_of_group).await?;
         Ok(SearchScope::Collections(match key {
             Some(key) => vec![named(&readable, key)?.id],
             None => readable.iter().map(|one| one.id).collect(),
@@ -53,6 +52,12 @@ impl Knowledge {
             return Ok(());
         }
         Err(store::Error::NotFound { what: "document", name: id.0.to_string() }.into())
+    }
+
+    async fn listed(&self, user: UserId, is_of_group: bool) -> store::Result<Vec<Collection>> {
+        let mut collections = self.0.store.collections(user).await?;
+        collections.retain(|one| one.is_for_all || !is_of_group);
+        Ok(collections)
     }
 
     async fn is_of_group(&self, root: &ChatId) -> store::Result<bool> {

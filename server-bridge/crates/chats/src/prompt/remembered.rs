@@ -88,7 +88,7 @@ async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>)
 /// The agent that the memories are for.
 async fn reader<'a>(store: &Store, context: &PromptContext<'a>) -> Result<Reader<'a>, agent::PortError> {
     let project = context.sandbox.ok().map(sandbox::Sandbox::place);
-    Reader::of(store, context.chat, project).await.ported()
+    Reader::of(store, context.ancestry.root(), project).await.ported()
 }
 
 /// The items that apply to the chat now and, if `with_ended`, also those that applied to it until they ended. Others are left out before

@@ -81,15 +81,8 @@ fn a_schedule_runs_once_at_its_time_in_spite_of_kills() {
         let text = format!("!echo {name} >> ticks");
         world.run(&["cron", "add", &name, &text, "--at", &at, "--new-chats", "--approval", "full"]);
     }
-    let options: Vec<String> = [&["--docker", "off"], &world.model.options("openai")[..]]
-        .concat()
-        .iter()
-        .map(|one| (*one).to_owned())
-        .collect();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
     for _ in 0..4 {
-        world.server.kill();
-        world.server.restart(&options);
+        world.kill_and_restart(&[]);
         // After a restart the server waits only for machines that its previous run knew, so the machine has to be back before the next kill.
         eventually("the machine is back", PATIENCE, || world.alice.is_online("laptop").then_some(()));
     }

@@ -447,12 +447,6 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
     });
     let steps: String =
         (1..=STEPS).map(|number| format!("{number}. @coder: part {number} [retries 5]\n")).collect();
-    let options: Vec<String> = [&["--docker", "off"], &team.world.model.options("openai")[..]]
-        .concat()
-        .iter()
-        .map(|one| (*one).to_owned())
-        .collect();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let kills: u64 =
         std::env::var("SANDBRIDGE_CHAIN_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(4);
     let expected: Vec<_> = (1..=STEPS).map(|number| format!("coder heard: part {number}")).collect();
@@ -468,8 +462,7 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
             // for it, from a server that breaks twenty links in a row at once.
             let lives_ms = if kill % 10 == 9 { 1_200 } else { kill * 37 % 150 };
             std::thread::sleep(Duration::from_millis(lives_ms));
-            team.world.server.kill();
-            team.world.server.restart(&options);
+            team.world.kill_and_restart(&[]);
             kill += 1;
             eventually("the machine is back", PATIENCE, || {
                 team.world.alice.is_online("laptop").then_some(())

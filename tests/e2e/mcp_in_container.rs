@@ -14,6 +14,7 @@ use tests::docker::{IMAGE, docker, ready};
 use tests::{Asked, Person, Reply, ScriptedModel, Server, binaries, eventually, process};
 
 use crate::docker::Cleanup;
+use crate::mcp_python::site_packages;
 use crate::world::put;
 
 /// The image of the other container tests with the programs and the servers.
@@ -32,20 +33,6 @@ fn told(program: &Path, arguments: &[&str]) -> String {
 fn program(name: &str) -> PathBuf {
     let found = told(Path::new("sh"), &["-c", &format!("command -v {name}")]);
     Path::new(found.trim()).canonicalize().unwrap()
-}
-
-/// Where `scripts/test` installed a package of PyPI with what it needs.
-fn python_package(name: &str) -> PathBuf {
-    let package = binaries::directory().join(format!("../third-party/{name}"));
-    package
-        .canonicalize()
-        .unwrap_or_else(|_| panic!("{name} is not there: run the tests through scripts/test"))
-}
-
-/// The directory `site-packages` of a package.
-fn site(package: &Path) -> PathBuf {
-    let version = fs::read_dir(package.join("lib")).unwrap().next().unwrap().unwrap().path();
-    version.join("site-packages")
 }
 
 /// The image's files, each at the same path as here, but for the servers: those are in `/opt`.
@@ -105,7 +92,8 @@ fn native(directory: &Path) -> impl Iterator<Item = PathBuf> {
 fn image() -> PathBuf {
     static ONCE: Once = Once::new();
     ready();
-    let python = python_package("mcp-server-time").join("bin/python3").canonicalize().unwrap();
+    let python = binaries::directory().join("../third-party/mcp-server-time/bin/python3");
+    let python = python.canonicalize().expect("it is there: run the tests through scripts/test");
     ONCE.call_once(|| build(&python));
     python
 }
@@ -118,7 +106,7 @@ fn build(python: &Path) {
     let mut loading = BTreeSet::from(programs.clone());
     loading.extend(native(&library.join("lib-dynload")));
     for name in ["mcp-server-time", "mcp-server-git"] {
-        let site = site(&python_package(name));
+        let site = site_packages(name);
         loading.extend(native(&site));
         root.add_to_opt(&site, name, &["pip", "setuptools", "pkg_resources"]);
     }

@@ -9,18 +9,24 @@ use tests::{Asked, Reply, binaries};
 
 use crate::world::World;
 
+/// A package of PyPI with what it needs, as `scripts/test` installed it.
+pub(crate) fn site_packages(package: &str) -> PathBuf {
+    let lib = binaries::directory().join(format!("../third-party/{package}/lib"));
+    let version = fs::read_dir(&lib).ok().and_then(|mut found| found.next()).and_then(Result::ok);
+    version
+        .unwrap_or_else(|| panic!("{} is not there: run the tests through scripts/test", lib.display()))
+        .path()
+        .join("site-packages")
+}
+
 impl World {
     /// Copies a package and what it needs from where `scripts/test` installed it into the workspace, since commands of a runner see
     /// nothing else of the home directory; adds its server.
     fn add_python(&self, package: &str, module: &str, arguments: &[&str]) {
-        let lib = binaries::directory().join(format!("../third-party/{package}/lib"));
-        let site = fs::read_dir(&lib).ok().and_then(|mut found| found.next()).and_then(Result::ok);
-        let site: PathBuf = site
-            .unwrap_or_else(|| panic!("{} is not there: run the tests through scripts/test", lib.display()))
-            .path()
-            .join("site-packages");
         let copy = self.path(package);
-        assert!(Command::new("cp").arg("-r").arg(&site).arg(&copy).status().unwrap().success());
+        assert!(
+            Command::new("cp").arg("-r").arg(site_packages(package)).arg(&copy).status().unwrap().success()
+        );
         let path = format!("PYTHONPATH={}", copy.canonicalize().unwrap().display());
         let name = module.rsplit('_').next().unwrap();
         let add = ["mcp-server", "add", name, "--env", &path, "--", "python3", "-m", module];

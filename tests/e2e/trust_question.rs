@@ -58,8 +58,7 @@ fn what_waits_is_shown_and_approved_as_it_was_shown_or_not_now() {
     say(&client, &chat, "/trust");
     let asked = card(&client, &chat, "asking");
     // A server that dies leaves no question that nobody waits for.
-    world.server.kill();
-    world.server.restart(&[&["--docker", "off"], &world.model.options("openai")[..]].concat());
+    world.kill_and_restart(&[]);
     let client = Client::login(&world.server, "alice");
     let ended = card(&client, &chat, "cancelled");
     assert_eq!(ended["id"], asked["id"], "{ended}");

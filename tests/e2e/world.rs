@@ -39,6 +39,12 @@ impl World {
         Self { model, server, alice, machine }
     }
 
+    /// Kills the server, and starts it again with its model and these options.
+    pub(crate) fn kill_and_restart(&mut self, options: &[&str]) {
+        self.server.kill();
+        self.server.restart(&[&["--docker", "off"], options, &self.model.options("openai")[..]].concat());
+    }
+
     /// A path of the workspace.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.machine.workspace().join(name)

@@ -59,11 +59,7 @@ fn drafted(messenger: &dyn Messenger) {
     });
     // A draft that a server dies over before it knows that it was taken stays as it is where the messenger knows no keys.
     eventually("the draft is on record", PATIENCE, || (channel(&world)["waiting"] == 0).then_some(()));
-    world.server.kill();
-    let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
-    let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    world.server.restart(&options);
+    world.kill_and_restart(OPEN);
     connected(&world);
     eventually("the draft is replaced by how the answer ended", PATIENCE, || {
         let answers = answers(messenger);

@@ -70,9 +70,6 @@ fn killed(messenger: &dyn Messenger) {
     let mut world = World::with(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())), OPEN);
     add(&world, messenger);
     (0..people).for_each(|person| link(&world, messenger, person));
-    let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
-    let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
     // An answer that four kills in a row interrupt ends with that notice.
     let interrupted = || messenger.said().iter().filter(|said| said.text.contains('⚠')).count();
     for kill in 0..kills {
@@ -88,8 +85,7 @@ fn killed(messenger: &dyn Messenger) {
             }
         }
         delivering("some are answered", messenger, || (answered(messenger).len() > before).then_some(()));
-        world.server.kill();
-        world.server.restart(&options);
+        world.kill_and_restart(OPEN);
         connected(&world);
     }
     if !messenger.replays() {

@@ -49,12 +49,8 @@ fn noticed(messenger: &dyn Messenger) {
     });
     // Later a poll of the killed server may still be open, which a messenger may refuse.
     assert_eq!(messenger.refused(), Vec::<String>::new());
-    let options = [&["--docker", "off"], OPEN, &world.model.options("openai")[..]].concat();
-    let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
     for _ in 0..2 {
-        world.server.kill();
-        world.server.restart(&options);
+        world.kill_and_restart(OPEN);
         connected(&world);
         eventually("the start is told", PATIENCE + LOOK, || {
             (told(messenger, &["The server has started"]) > 0).then_some(())

@@ -20,6 +20,9 @@ const RACE_DEFAULT_MS: u64 = 3_000;
 /// The deadline for catching a program that checks and then acts.
 const CAUGHT_WITHIN: Duration = Duration::from_secs(60);
 
+/// What a careless program takes from its check to its act; on a busy machine the swaps happen in that time.
+const CARELESS_FOR: Duration = Duration::from_micros(50);
+
 /// The swapped names.
 #[derive(Debug, Clone, Copy)]
 enum Swap {
@@ -131,6 +134,11 @@ impl<'a> Course<'a> {
 
     /// Brings everything back to the start.
     fn reset(&self) {
+        self.reset_then(|_| ());
+    }
+
+    /// Brings everything back to the start and looks at it before anything is moved again.
+    fn reset_then<T>(&self, look: impl FnOnce(&Arena) -> T) -> T {
         self.is_wanted.store(true, Ordering::Relaxed);
         let mut is_out = self.is_out.lock().unwrap();
         self.is_wanted.store(false, Ordering::Relaxed);
@@ -144,6 +152,7 @@ impl<'a> Course<'a> {
         }
         self.arena.clear();
         self.arena.plant_all(self.race.plants);
+        look(&self.arena)
     }
 
     /// Swaps until `work` returns; also returns the number of swaps.
@@ -223,8 +232,8 @@ pub(crate) fn catches_who_checks_first(race: &Race) -> bool {
                     return true;
                 }
             }
-            course.reset();
-            if before != course.arena.snapshot_outside() {
+            // What was moved out and is not back yet proves nothing.
+            if before != course.reset_then(Arena::snapshot_outside) {
                 return true;
             }
         }
@@ -242,5 +251,6 @@ fn checked(arena: &Arena, attempt: Attempt, path: &str) -> Option<String> {
     if !resolved.starts_with(arena.root().canonicalize().ok()?) || resolved.is_file() && has_other_names {
         return None;
     }
+    std::thread::sleep(CARELESS_FOR);
     unguarded::attempt(arena, attempt, path.as_ref()).ok()
 }

@@ -126,19 +126,16 @@ impl Inner {
                 "the messenger did not say whether it took the message, even after {} tries",
                 row.tries
             );
-            self.store.mark_failed(row.id, &why).await?;
-            return Ok(Next::GoOn);
+            return self.give_up(live, row, &why).await;
         }
         if let Some(user) = row.user
             && !self.store.may_reach(&live.account, user, &row.conversation, row.is_group).await?
         {
             let why = "the person is no longer linked, or the group is off";
-            self.store.mark_failed(row.id, why).await?;
-            return Ok(Next::GoOn);
+            return self.give_up(live, row, why).await;
         }
         let Ok(mut payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
-            self.store.mark_failed(row.id, "the stored message cannot be read").await?;
-            return Ok(Next::GoOn);
+            return self.give_up(live, row, "the stored message cannot be read").await;
         };
         if let Payload::Notice { notice } = payload {
             let taker = match row.user {
@@ -147,8 +144,7 @@ impl Inner {
                 }
                 _ => {
                     let why = "the user is no longer an administrator, or wants no notices here";
-                    self.store.mark_failed(row.id, why).await?;
-                    return Ok(Next::GoOn);
+                    return self.give_up(live, row, why).await;
                 }
             };
             let message = notice.message(&*live.platform, self.chats.language(taker));
@@ -158,8 +154,7 @@ impl Inner {
             return self.send_anew(row, false).await;
         }
         if is_edit && row.edited_id.is_none() {
-            self.store.mark_failed(row.id, "the message that it replaces was not sent").await?;
-            return Ok(Next::GoOn);
+            return self.give_up(live, row, "the message that it replaces was not sent").await;
         }
         let is_unsure = row.is_unsure || (is_unknown && !is_edit && !is_keyed);
         if !self.store.begin_send(row.id, is_unsure).await? {
@@ -171,7 +166,7 @@ impl Inner {
                 Ok(Next::GoOn)
             }
             Tried::NoFile(why) => {
-                self.store.mark_failed(row.id, &why).await?;
+                self.give_up(live, row, &why).await?;
                 self.tell_no_file(live, row, &why).await?;
                 Ok(Next::GoOn)
             }
@@ -230,6 +225,18 @@ impl Inner {
         Ok(Next::GoOn)
     }
 
+    /// Records that a row is not sent.
+    async fn give_up(&self, live: &Live, row: &Outgoing, why: &str) -> Result<Next> {
+        let (channel, source) = (&live.account.name, &row.source);
+        if source.starts_with(DRAFT) {
+            tracing::debug!(channel, source, why, "a draft is not shown");
+        } else {
+            tracing::warn!(channel, source, why, "a message was not sent");
+        }
+        self.store.mark_failed(row.id, why).await?;
+        Ok(Next::GoOn)
+    }
+
     async fn failed(&self, live: &Live, row: &Outgoing, failure: Failure) -> Result<Next> {
         let channel = &live.account.name;
         let text = failure.to_string();
@@ -262,8 +269,7 @@ impl Inner {
                 Next::After(Duration::ZERO)
             }
             Failure::Expired | Failure::Message(_) | Failure::Closed(_) => {
-                tracing::warn!(channel, text, "a message was not sent");
-                self.store.mark_failed(row.id, &text).await?;
+                self.give_up(live, row, &text).await?;
                 if matches!(failure, Failure::Closed(_)) && row.is_group {
                     self.store.close_conversation(&live.account, &row.conversation).await?;
                 }

@@ -97,7 +97,7 @@ pub struct Outgoing {
 pub struct OutboxCounts {
     /// To be sent.
     pub waiting: i64,
-    /// Not sent, in the last 8 days.
+    /// Not sent, in the last 8 days. A draft does not count: its answer is sent in any case.
     pub failed: i64,
     /// May have arrived twice, in the last 8 days.
     pub unsure: i64,
@@ -297,7 +297,7 @@ impl Store {
     pub async fn outbox_counts(&self, account: i64) -> Result<OutboxCounts> {
         Ok(query_as(
             "SELECT COALESCE(SUM(CASE WHEN state IN ('ready', 'sending') THEN 1 ELSE 0 END), 0) AS waiting,
-                    COALESCE(SUM(CASE WHEN state = 'failed' THEN 1 ELSE 0 END), 0) AS failed,
+                    COALESCE(SUM(CASE WHEN state = 'failed' AND source NOT LIKE 'draft/%' THEN 1 ELSE 0 END), 0) AS failed,
                     COALESCE(SUM(CASE WHEN is_unsure THEN 1 ELSE 0 END), 0) AS unsure
              FROM channel_outbox WHERE account_id = $1",
         )

@@ -147,6 +147,15 @@ async fn an_event_is_on_record_once_and_goes_on_where_it_was() {
     let answers = store.complete_answers(0, 10).await.unwrap();
     assert_eq!((answers.len(), answers[0].message), (1, shown.id));
     assert!(store.is_awaited(shown.id).await.unwrap());
+    let draft = NewOutgoing { source: draft_source(answers[0].inbox_id), ..outgoing(0) };
+    store.add_outgoing(account.id, ada, &[draft]).await.unwrap();
+    assert_eq!(store.end_draft(&answers[0]).await.unwrap(), None);
+    let counts = store.outbox_counts(account.id).await.unwrap();
+    assert_eq!(
+        counts,
+        OutboxCounts { waiting: 1, failed: 0, unsure: 0 },
+        "a draft that came too late is not missed"
+    );
     for _ in 0..2 {
         store.complete_answer(&answers[0], &[outgoing(1), outgoing(0)]).await.unwrap();
     }

@@ -47,3 +47,25 @@ fn the_official_client_of_feishu_accepts_the_stand_in() {
     stand_in.cut();
     assert!(client.line("failed")["failed"].as_str().unwrap().contains("514"));
 }
+
+#[test]
+fn the_official_client_calls_the_stand_in_as_a_person() {
+    let stand_in = Feishu::start();
+    let stale = stand_in.token_of("ou_ann");
+    stand_in.revoke_people(false);
+    let token = stand_in.token_of("ou_ann");
+    let arguments = [&stand_in.url(), APP_ID, APP_SECRET, &token, &stale];
+    let mut client = Client::node("feishu_person.mjs", &arguments);
+    let files = client.line("files");
+    assert_eq!((&files["files"]["code"], &files["files"]["data"]["person"]), (&json!(0), &json!("ou_ann")));
+    client.line("record");
+    assert_eq!(client.line("refused")["refused"], 99_991_677);
+    let calls = stand_in.calls_of_people();
+    let wanted = [
+        ("GET", "/open-apis/drive/v1/files?folder_token=f1&page_size=20"),
+        ("POST", "/open-apis/bitable/v1/apps/bas%20c1/tables/tbl1/records"),
+    ];
+    let called: Vec<_> = calls.iter().map(|call| (call.method.as_str(), call.target.as_str())).collect();
+    assert_eq!(called, wanted);
+    assert_eq!(calls[1].body, json!({"fields": {"F": "x"}}));
+}

@@ -3,19 +3,21 @@
 mod cards;
 mod frames;
 mod gateway;
+mod people;
 
 use std::sync::{Arc, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tungstenite::Message;
 
 pub use cards::fault_of_card;
 pub use frames::Frame;
+pub use people::PersonsCall;
 
 use self::gateway::{Gateway, State};
 use super::lines::{Fault, Order, Trick};
-use super::serve::Serving;
+use super::serve::{Reply, Serving};
 
 /// An application's id, in the form that the official client checks.
 pub const APP_ID: &str = "cli_0123456789abcdef";
@@ -246,6 +248,44 @@ impl Feishu {
     /// A file that the application sent, by its key: name and contents.
     pub fn file(&self, key: &str) -> Option<(String, Vec<u8>)> {
         self.state().files.get(key).cloned()
+    }
+
+    /// The redirect address that the application lists, and the person who agrees on its page; nobody agrees if there is none.
+    pub fn logs_in(&self, redirect_uri: &str, person: Option<&str>) {
+        let people = &mut self.state().people;
+        people.redirects.push(redirect_uri.to_owned());
+        people.person = person.map(str::to_owned);
+    }
+
+    /// How long the tokens of people live that it gives from now on.
+    pub fn tokens_of_people_live(&self, lifetime: Duration) {
+        self.state().people.lifetime = lifetime;
+    }
+
+    /// A new token of a person.
+    pub fn token_of(&self, person: &str) -> String {
+        self.state().people.issue(person).0
+    }
+
+    /// Ends the tokens of people; if `all` is true, for good.
+    pub fn revoke_people(&self, all: bool) {
+        self.state().people.revoke(all);
+    }
+
+    /// The tokens of people that are valid, and how often one was refreshed.
+    pub fn tokens_of_people(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.people.valid(), state.people.refreshes)
+    }
+
+    /// Answers the next request for a person's token with this.
+    pub fn fail_next_token(&self, reply: Reply) {
+        self.state().people.faults.push(reply);
+    }
+
+    /// The calls with tokens of people so far.
+    pub fn calls_of_people(&self) -> Vec<PersonsCall> {
+        self.state().people.calls.clone()
     }
 }
 

@@ -10,6 +10,7 @@ use tungstenite::Message;
 
 use super::cards::fault_of_card;
 use super::frames::Frame;
+use super::people::{People, TOKEN_MARK};
 use super::{APP_ID, APP_SECRET, BOT, Card, Delivery};
 use crate::platforms::lines::{self, Fault, Line, Order, Pace, Talk, Trick};
 use crate::platforms::serve::{Reply, Request, Service, Socket};
@@ -40,6 +41,7 @@ pub(super) struct State {
     pub(super) pings: u64,
     pub(super) is_mute: bool,
     pub(super) next: u64,
+    pub(super) people: People,
 }
 
 #[derive(Default)]
@@ -254,6 +256,9 @@ impl Gateway {
 
     fn api(&self, request: &Request) -> Reply {
         let token = request.header("authorization").strip_prefix("Bearer ").unwrap_or_default();
+        if token.starts_with(TOKEN_MARK) {
+            return self.state().people.call(token, request);
+        }
         if !self.state().tokens.contains(token) {
             return self.refuse(400, 99991663, "Invalid access token for authorization.");
         }
@@ -293,6 +298,8 @@ impl Service for Gateway {
         match request.path.as_str() {
             "/callback/ws/endpoint" => self.connection(request),
             "/open-apis/auth/v3/tenant_access_token/internal" => self.token(request),
+            "/open-apis/authen/v1/authorize" => self.state().people.page(request),
+            "/open-apis/authen/v2/oauth/token" => self.state().people.token(request),
             "/ws/v2" => Reply::json(403, &json!({})).with("handshake-status", "514"),
             _ => self.api(request),
         }

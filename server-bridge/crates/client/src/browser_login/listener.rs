@@ -31,7 +31,7 @@ use crate::limits::{
 const PATH: &str = "/callback";
 
 /// A port of this machine, for this machine alone.
-pub(super) struct Listener {
+pub(crate) struct Listener {
     socket: TcpListener,
     port: u16,
 }
@@ -41,7 +41,7 @@ impl Listener {
     ///
     /// # Errors
     /// `io` if it is taken, or may not be used.
-    pub(super) async fn bind(port: Option<u16>) -> Result<Self, Failure> {
+    pub(crate) async fn bind(port: Option<u16>) -> Result<Self, Failure> {
         let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await;
         let bound = bound.and_then(|socket| Ok((socket.local_addr()?.port(), socket)));
         let (port, socket) = bound.map_err(|error| {
@@ -59,12 +59,12 @@ impl Listener {
     }
 
     /// The address to which the browser is sent back.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
     /// Waits for the browser. Anything else that arrives is refused.
-    pub(super) async fn returned(&self, expected: &Arc<Expected>) -> (Answer, Browser) {
+    pub(crate) async fn returned(&self, expected: &Arc<Expected>) -> (Answer, Browser) {
         let mut connections = JoinSet::new();
         let (found, mut returns) = mpsc::channel(1);
         loop {
@@ -83,7 +83,7 @@ impl Listener {
 }
 
 /// A browser that came back, and waits for its page.
-pub(super) struct Browser {
+pub(crate) struct Browser {
     page: oneshot::Sender<Page>,
     served: CancellationToken,
     /// The connections, which end when this is dropped.
@@ -92,7 +92,7 @@ pub(super) struct Browser {
 
 impl Browser {
     /// Shows a page, and waits for the browser to have it.
-    pub(super) async fn show(self, page: Page) {
+    pub(crate) async fn show(self, page: Page) {
         // The browser may have gone.
         let _ = self.page.send(page);
         let _ = tokio::time::timeout(MCP_LOGIN_PAGE_TIMEOUT, self.served.cancelled()).await;
@@ -101,7 +101,7 @@ impl Browser {
 
 /// What a browser is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Page {
+pub(crate) enum Page {
     LoggedIn,
     Failed,
     NotFound,

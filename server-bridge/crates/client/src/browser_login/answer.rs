@@ -5,7 +5,7 @@ use crate::limits::MCP_LOGIN_TEXT_BYTES;
 use crate::output::short_line;
 
 /// The answer that a login waits for.
-pub(super) struct Expected {
+pub(crate) struct Expected {
     /// The address to which the browser is sent back, without a query.
     address: String,
     /// The mark that the answer has, if the login has one: any page in the browser may pretend to be the provider.
@@ -14,19 +14,19 @@ pub(super) struct Expected {
 
 impl Expected {
     /// The answer at `address` to a login that begins on the provider's page.
-    pub(super) fn new(address: &str, page: &str) -> Self {
+    pub(crate) fn new(address: &str, page: &str) -> Self {
         let page = page.split('#').next().unwrap_or_default();
         let state = page.split_once('?').and_then(|(_, query)| parameter(query, "state"));
         Self { address: address.to_owned(), state }
     }
 
     /// The address to which the browser is sent back, without a query.
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
     /// The answer in an address, if it is one to this login. Browsers may leave out `http://` where they show it.
-    pub(super) fn read(&self, address: &str) -> Option<Answer> {
+    pub(crate) fn read(&self, address: &str) -> Option<Answer> {
         let address = address.trim().split('#').next()?;
         let (place, query) = address.split_once('?')?;
         let is_there = place == self.address || Some(place) == self.address.strip_prefix("http://");
@@ -48,11 +48,11 @@ impl Expected {
 }
 
 /// An answer.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// The whole address.
-    pub(super) url: String,
+    pub(crate) url: String,
     /// Why the provider refused the login, in words, if it did.
-    pub(super) refusal: Option<String>,
+    pub(crate) refusal: Option<String>,
 }
 
 /// A provider's error, in words. Anybody may have written it: it stays on its line.

@@ -18,6 +18,7 @@ use extensions::mcp::McpServers;
 use extensions::needs::MachineNeeds;
 use extensions::plugins::Plugins;
 use extensions::search::{DeferredTools, Offers};
+use extensions::service_logins::ServiceLogins;
 use extensions::skills::AlwaysSkills;
 use extensions::trust::{Source, Trust, TrustNotice};
 use extract::Extractor;
@@ -35,6 +36,8 @@ pub struct Extended {
     pub mcp_servers: McpServers,
     /// The HTTP tools of users.
     pub http_tools: HttpTools,
+    /// The logins of users to the services of channels.
+    pub service_logins: ServiceLogins,
     /// The custom tools of workspaces.
     pub custom_tools: CustomTools,
     /// The plugins that users installed.
@@ -70,8 +73,12 @@ impl Extended {
         chats.commands().add(mcp_servers.clone());
         chats.commands().add(TextCommands::new(store(), router(), plugins.clone()));
         let http_tools = HttpTools::new(ledger(), store(), router(), home(), reachable);
-        let deferred: Vec<Arc<dyn Offers>> =
-            vec![Arc::new(mcp_servers.clone()), Arc::new(http_tools.clone())];
+        let service_logins = ServiceLogins::new(store(), http_tools.clone(), reachable);
+        let deferred: Vec<Arc<dyn Offers>> = vec![
+            Arc::new(mcp_servers.clone()),
+            Arc::new(service_logins.clone()),
+            Arc::new(http_tools.clone()),
+        ];
         chats.tools().add_source(DeferredTools::new(deferred));
         chats.tools().put(ManageTools::new(mcp_servers.clone(), http_tools.clone()));
         chats.tools().add_source(Logs::new(Arc::new(crate::log_ring::lines)));
@@ -94,7 +101,7 @@ impl Extended {
         chats.tools().put(Typed::<Search>::new(knowledge.clone()));
         chats.tools().put(Typed::<Read>::new(knowledge.clone()));
         chats.prompt().put(knowledge.clone());
-        Self { hooks, mcp_servers, http_tools, custom_tools, plugins, trust, knowledge }
+        Self { hooks, mcp_servers, http_tools, service_logins, custom_tools, plugins, trust, knowledge }
     }
 
     /// Indexes and embeds documents, and embeds memories, until `shutdown`.
@@ -104,7 +111,12 @@ impl Extended {
 
     /// Ends all running extensions, and waits until their ends are recorded.
     pub(crate) async fn shutdown(&self) {
-        tokio::join!(self.hooks.shutdown(), self.mcp_servers.shutdown(), self.custom_tools.shutdown());
+        tokio::join!(
+            self.hooks.shutdown(),
+            self.mcp_servers.shutdown(),
+            self.service_logins.shutdown(),
+            self.custom_tools.shutdown()
+        );
     }
 }
 

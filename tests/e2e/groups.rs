@@ -74,7 +74,7 @@ impl Team {
     }
 
     /// Posts, and returns what came of it.
-    fn post(&self, person: &Person, text: &str) -> Value {
+    pub(crate) fn post(&self, person: &Person, text: &str) -> Value {
         self.of(person, &["post", &self.group, text])
     }
 
@@ -115,7 +115,7 @@ impl Team {
         self.calls().into_iter().find(|call| call["id"] == *id).unwrap()
     }
 
-    fn until_call(&self, id: &Value, state: &str) -> Value {
+    pub(crate) fn until_call(&self, id: &Value, state: &str) -> Value {
         eventually(&format!("call {id} is {state}"), PATIENCE, || {
             let call = self.call(id);
             assert!(

@@ -37,6 +37,7 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("channel list", Shape::List(&["kind", "name", "owner", "shared", "state", "waiting"])),
     ("channel status", Shape::Document(&["connected_as", "last_error", "name", "state"])),
     ("channel links", Shape::List(&["channel", "id", "person", "user"])),
+    ("channel logins", Shape::Document(&["logins", "tools"])),
     ("node list", Shape::List(&[])),
     ("group list", Shape::List(&["access", "agents", "id", "people", "title"])),
     ("group show", Shape::Document(&["access", "agents", "id", "lead", "people", "title"])),

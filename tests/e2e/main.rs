@@ -80,6 +80,7 @@ mod routing;
 mod rule_layers;
 mod rules;
 mod run_as;
+mod service_logins;
 mod shell;
 mod stand_ins;
 mod strangers;

@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`knowledge`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`channels`], [`groups`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`knowledge`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`channels`], [`channel_logins`], [`groups`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -41,6 +41,7 @@ pub mod audit;
 pub mod auth;
 pub mod automations;
 pub mod body;
+pub mod channel_logins;
 pub mod channels;
 pub mod chat_copies;
 pub mod chat_detail;
@@ -156,6 +157,7 @@ pub fn routes() -> Routes {
         .merge(plugins::routes())
         .merge(automations::routes())
         .merge(channels::routes())
+        .merge(channel_logins::routes())
         .merge(groups::routes())
         .merge(commands::routes())
         .merge(tasks::routes())

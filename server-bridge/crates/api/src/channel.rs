@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::words::ChannelState;
+use crate::words::{ChannelLoginState, ChannelState};
 
 /// A value that an account on a messenger needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -174,4 +174,45 @@ pub struct ChannelTested {
     pub connected_as: String,
     /// Why it does not work, and what to do.
     pub error: String,
+}
+
+/// A login to the service of a channel that is about to begin.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelLoginStart {
+    /// The address to which the browser is sent back: one of this machine (`http://127.0.0.1:PORT/…`, `http://localhost:PORT/…`), or
+    /// this server's own. The service's app must list it.
+    pub redirect_uri: String,
+}
+
+/// The channel that a login was for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelLoggedIn {
+    /// The channel's name.
+    pub channel: String,
+}
+
+/// A channel whose service the caller can log in to, so that their agents use its tools with their own token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelLoginView {
+    /// The channel's name.
+    pub channel: String,
+    /// The name of the channel's owner.
+    pub owner: String,
+    /// The service's address.
+    pub address: String,
+    /// The caller's login.
+    pub state: ChannelLoginState,
+    /// When the caller logged in, in Unix milliseconds; null if they are not logged in.
+    #[serde(default)]
+    #[schema(required)]
+    pub since: Option<i64>,
+}
+
+/// The caller's logins to the services of channels. A user has one login at a time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelLoginList {
+    /// The channels whose services have logins.
+    pub logins: Vec<ChannelLoginView>,
+    /// The tools that agents of a user who is logged in can use, by their names in the service's own package.
+    pub tools: Vec<String>,
 }

@@ -112,7 +112,7 @@ pub use automation::{
     AutomationChats, AutomationKind, AutomationState, MissedSlots, OverlappingRuns, RunOutcome, TriggerSource,
 };
 pub use chain::{ChainState, GateKind, GateReply, HandOverState, StepState};
-pub use channel::ChannelState;
+pub use channel::{ChannelLoginState, ChannelState};
 pub use extension::{
     CollectionSync, DocumentState, ExtensionLayer, HookDecision, HookState, HttpToolState, McpServerState,
     McpToolState, McpTransport, TrustKind, TrustState,

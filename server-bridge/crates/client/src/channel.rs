@@ -1,5 +1,6 @@
 //! `sandbridge channel`: accounts on messengers, and the links with them.
 
+mod login;
 mod routes;
 mod words;
 
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 use api::channel::{ChannelKind, ChannelNotices, ChannelPut, ChannelView};
 use clap::{Args, Parser};
 
+use self::login::LoginOptions;
 use super::failure::Failure;
 use super::http::Client;
 use super::output::{Named, both};
@@ -61,6 +63,17 @@ pub(crate) enum ChannelCommand {
         /// End that
         #[arg(long)]
         off: bool,
+    },
+    /// Log in to a channel's service in a browser, so that your agents can use its tools (Feishu: Bitable, Wiki, documents, Drive) with
+    /// your own rights there
+    Login(LoginOptions),
+    /// Show the channels whose services you can log in to, your login, and the tools that it is for
+    Logins,
+    /// Forget your login to a channel's service: your agents can no longer use its tools
+    Logout {
+        /// Its name
+        #[arg(add = names::channels())]
+        name: String,
     },
     /// Remove a channel of your own, with its links; the chats stay
     Remove {
@@ -158,6 +171,15 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
                 }
             };
             both(&Named { name: &link.to_string() }, words)
+        }
+        ChannelCommand::Login(options) => login::log_in(&mut client, &options, globals.json).await?,
+        ChannelCommand::Logins => {
+            let list = client.channel_logins().await?;
+            both(&list, words::logins(&list))
+        }
+        ChannelCommand::Logout { name } => {
+            client.forget_channel_login(&name).await?;
+            both(&Named { name: &name }, words::logged_out(&name))
         }
         ChannelCommand::Remove { name } => {
             client.remove_channel(&name).await?;

@@ -9,7 +9,8 @@
 //!                          │            ├─ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
 //!                          │            │     ├─ a program: an exec on the user's machine, recorded
 //!                          │            │     └─ an address: requests by crate `guard`, or by a runner in its network (`via`)
-//!                          │            └─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests likewise
+//!                          │            ├─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests likewise
+//!                          │            └─ service_logins::ServiceLogins ─▶ the same, with the token of the user's own login
 //!                          └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, recorded
 //!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text is in every prompt
 //!   plugins::Plugins ─▶ skills and roles for the library, hooks for HookRunner, servers for McpServers
@@ -36,6 +37,8 @@
 //! | [`needs`] | what a machine lacks of what skills need |
 //! | [`trust`] | everything that needs approval, in one list |
 //! | [`http_tools`] | HTTP tools without code |
+//! | [`service_logins`] | logins of users to services, whose tools each user's own token carries |
+//! | `way_back` | the address to which a login's provider sends the browser back |
 //! | [`manage_tools`] | a model's changes of the user's own servers and HTTP tools, each confirmed |
 //! | [`logs`] | the server's log, for administrators |
 //! | [`search`] | the deferred tools of all sources, and the tool that finds them |
@@ -62,10 +65,12 @@ mod on_record;
 pub mod plugins;
 mod schema;
 pub mod search;
+pub mod service_logins;
 pub mod skills;
 mod to_the_end;
 pub mod trust;
 mod via;
+mod way_back;
 
 pub use error::{Error, Result};
 

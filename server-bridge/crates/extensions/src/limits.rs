@@ -64,6 +64,19 @@ pub const HTTP_EXTRACT_PATIENCE: Duration = Duration::from_secs(5);
 /// The most answers of HTTP tools that are read at once; others wait for as long as extracting may take.
 pub const HTTP_EXTRACTS_AT_ONCE: usize = 4;
 
+/// How long a login to a service may take.
+pub const SERVICE_LOGIN_PATIENCE: Duration = Duration::from_secs(600);
+/// The most logins to services that may be in progress on one Sandbridge server.
+pub const SERVICE_LOGINS_PENDING: usize = 1_000;
+/// How long a service may take to give a token.
+pub const SERVICE_TOKEN_PATIENCE: Duration = Duration::from_secs(30);
+/// The longest answer of a service that is asked for a token, in bytes.
+pub const SERVICE_TOKEN_ANSWER_BYTES: usize = 64 * 1024;
+/// The longest token of a service, in bytes: it stands in a header.
+pub const SERVICE_TOKEN_BYTES: usize = 8 * 1024;
+/// How long before its end a token of a service is refreshed.
+pub const SERVICE_TOKEN_MARGIN: Duration = Duration::from_secs(60);
+
 /// How much of a document of MCP servers is read, in bytes: one more than is accepted.
 pub const MCP_FILE_BYTES: u64 = 256 * 1024 + 1;
 /// The longest name of an MCP server, in characters: the names of its tools begin with it, uncut.

@@ -42,6 +42,24 @@ const ROWS: [Row; 27] = [
     ("drive.v1.meta.batchQuery", "POST", "drive/v1/metas/batch_query", "", "request_docs:array with_url?:boolean", "Reads titles, owners and addresses of files."),
 ];
 
+/// The tools that only read although their requests are not GET.
+const READS: [&str; 4] = [
+    "bitable.v1.appTableRecord.search",
+    "wiki.v1.node.search",
+    "docx.builtin.search",
+    "drive.v1.meta.batchQuery",
+];
+
+/// The names of all tools in Feishu's own package.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.0)
+}
+
+/// True if a tool, by its name in Feishu's own package, changes nothing.
+pub fn only_reads(name: &str) -> bool {
+    READS.contains(&name) || ROWS.iter().any(|row| row.0 == name && row.1 == "GET")
+}
+
 /// The documents of all tools at this address, such as `https://open.feishu.cn`, each with the tool's name in Feishu's own package.
 pub fn documents(domain: &str) -> Vec<(&'static str, Value)> {
     ROWS.iter().map(|row| (row.0, document(domain, row))).collect()
@@ -116,5 +134,22 @@ mod tests {
             assert_eq!(body, wanted["body"], "{name}");
             assert!(sent.headers.contains(&("Authorization".to_owned(), "Bearer u-token".to_owned())));
         }
+    }
+
+    #[test]
+    fn tools_that_change_something_are_not_taken_for_reading_ones() {
+        let writes: Vec<&str> = names().filter(|name| !only_reads(name)).collect();
+        let verbs = ["create", "update", "delete", "batchCreate", "batchUpdate", "createFolder", "copy"];
+        let is_writing = |name: &&str| verbs.contains(&name.rsplit('.').next().unwrap());
+        assert_eq!(writes, names().filter(is_writing).collect::<Vec<_>>());
+        assert!(READS.iter().all(|name| names().any(|known| known == *name)));
+        assert!(!only_reads("unknown"));
+    }
+
+    #[test]
+    fn the_page_of_channels_names_each_tool() {
+        let page = include_str!("../../../../docs/channels.md");
+        let missing: Vec<&str> = names().filter(|name| !page.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }

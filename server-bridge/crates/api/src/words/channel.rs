@@ -15,3 +15,15 @@ words! {
         Refused = "refused",
     }
 }
+
+words! {
+    /// A user's login to the service of a channel.
+    ChannelLoginState {
+        /// The user is not logged in with this channel.
+        None = "none",
+        /// The user is logged in.
+        LoggedIn = "logged_in",
+        /// The login has ended: the user has to log in again.
+        Ended = "ended",
+    }
+}

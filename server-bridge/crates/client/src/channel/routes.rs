@@ -1,11 +1,15 @@
 //! The routes of channels.
 
-use api::channel::{ChannelCode, ChannelList, ChannelNotices, ChannelPut, ChannelTested, ChannelView};
+use api::channel::{
+    ChannelCode, ChannelList, ChannelLoggedIn, ChannelLoginList, ChannelLoginStart, ChannelNotices,
+    ChannelPut, ChannelTested, ChannelView,
+};
+use api::mcp::{McpLogin, McpLoginEnd};
 use hyper::Method;
 
 use crate::failure::Failure;
 use crate::http::{Client, percent_encoded, read};
-use crate::limits::ANSWER_TIMEOUT;
+use crate::limits::{ANSWER_TIMEOUT, MCP_LOGIN_ANSWER_TIMEOUT};
 
 type Answer<T> = Result<T, Failure>;
 
@@ -45,6 +49,31 @@ impl Client {
         let path = format!("/api/v1/channel-links/{link}/notices");
         self.send_document(Method::PUT, &path, &put, ANSWER_TIMEOUT).await?;
         Ok(())
+    }
+
+    /// `GET /api/v1/channel-logins`.
+    pub(super) async fn channel_logins(&mut self) -> Answer<ChannelLoginList> {
+        self.get("/api/v1/channel-logins").await
+    }
+
+    /// `POST /api/v1/channels/{name}/login`.
+    pub(super) async fn begin_channel_login(
+        &mut self,
+        name: &str,
+        start: &ChannelLoginStart,
+    ) -> Answer<McpLogin> {
+        read(&self.send_document(Method::POST, &of(name, "/login"), start, ANSWER_TIMEOUT).await?)
+    }
+
+    /// `POST /api/v1/channel-logins`, with the address to which the browser was sent back.
+    pub(super) async fn end_channel_login(&mut self, url: String) -> Answer<ChannelLoggedIn> {
+        let (path, end) = ("/api/v1/channel-logins", McpLoginEnd { url });
+        read(&self.send_document(Method::POST, path, &end, MCP_LOGIN_ANSWER_TIMEOUT).await?)
+    }
+
+    /// `DELETE /api/v1/channels/{name}/login`.
+    pub(super) async fn forget_channel_login(&mut self, name: &str) -> Answer<()> {
+        self.delete(&of(name, "/login")).await
     }
 }
 

@@ -1,7 +1,9 @@
 //! Channels as text. Names come from other people, so they are reduced to one line and cannot forge output.
 
-use api::channel::{ChannelCode, ChannelKind, ChannelLinkView, ChannelTested, ChannelView};
-use api::words::ChannelState;
+use api::channel::{
+    ChannelCode, ChannelKind, ChannelLinkView, ChannelLoggedIn, ChannelLoginList, ChannelTested, ChannelView,
+};
+use api::words::{ChannelLoginState, ChannelState};
 
 use crate::output::{ago, one_line, short_line, table, until};
 
@@ -42,6 +44,43 @@ pub(super) fn list(channels: &[ChannelView]) -> String {
         ]
     });
     table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
+}
+
+/// The channels whose services have logins, and the tools.
+pub(super) fn logins(list: &ChannelLoginList) -> String {
+    if list.logins.is_empty() {
+        return "there is no channel whose service you can log in to; `sandbridge channel add NAME feishu` makes one".to_owned();
+    }
+    let heading = ["CHANNEL", "OWNER", "ADDRESS", "LOGIN"].map(str::to_owned).to_vec();
+    let rows = list.logins.iter().map(|login| {
+        let state = match (&login.state, login.since) {
+            (ChannelLoginState::None, _) => "not logged in".to_owned(),
+            (ChannelLoginState::LoggedIn, Some(since)) => format!("logged in ({})", ago(since)),
+            (ChannelLoginState::LoggedIn, None) => "logged in".to_owned(),
+            (ChannelLoginState::Ended, _) => "ended; log in again".to_owned(),
+            (ChannelLoginState::Unknown(word), _) => short_line(word),
+        };
+        vec![login.channel.clone(), login.owner.clone(), short_line(&login.address), state]
+    });
+    let table = table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>());
+    let tools: Vec<String> = list.tools.iter().map(|tool| format!("  {}", one_line(tool))).collect();
+    format!("{table}\ntools for agents of users who are logged in:\n{}", tools.join("\n"))
+}
+
+/// A login that was completed.
+pub(super) fn logged_in(login: &ChannelLoggedIn) -> String {
+    format!(
+        "you are logged in to the service of the channel {}; your agents find its tools with `search_tools`",
+        one_line(&login.channel)
+    )
+}
+
+/// A login that was forgotten.
+pub(super) fn logged_out(name: &str) -> String {
+    format!(
+        "your login to the service of the channel {name} was removed here; to take back the app's rights there too, remove the app from \
+         your account on the service"
+    )
 }
 
 /// The status of a channel.

@@ -18,8 +18,8 @@
 
 mod documents;
 mod manage;
-mod send;
-mod tool;
+pub(crate) mod send;
+pub(crate) mod tool;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +35,6 @@ use crate::limits::HTTP_EXTRACTS_AT_ONCE;
 use crate::machine::of_chat;
 use crate::search::{Offer, Offers};
 use documents::Known;
-use tool::Tool;
 
 /// The HTTP tools of all users. Cheap to clone; every clone is the same.
 #[derive(Clone)]
@@ -85,7 +84,7 @@ impl Inner {
         let known = self.documents(user.id, sandbox.as_ref()).await?;
         let ready: Vec<Known> = known.all.into_iter().filter(Known::is_ready).collect();
         let services = ready.iter().map(|known| known.tool.host().to_owned()).collect();
-        let tools = ready.into_iter().map(|known| Tool::new(self, known).offered()).collect();
+        let tools = ready.into_iter().map(|known| tool::of_document(self, known).offered()).collect();
         Ok(Offer { services, tools, missing: Vec::new() })
     }
 }

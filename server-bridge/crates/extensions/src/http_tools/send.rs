@@ -1,5 +1,6 @@
 //! A request of a tool, and its answer as models read it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,16 +12,39 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::Inner;
-use super::documents::Known;
+use super::documents::{Known, Secrets};
+use super::{HttpTools, Inner};
 use crate::limits::{HTTP_ANSWER_BYTES, HTTP_EXTRACT_PATIENCE, HTTP_TOLD_BYTES};
 use crate::via::{Failed, Via};
 
 /// An answer as text.
-pub(super) struct Told {
-    pub(super) text: String,
+pub(crate) struct Told {
+    pub(crate) text: String,
     /// True if its status is that of an error.
-    pub(super) is_error: bool,
+    pub(crate) is_error: bool,
+}
+
+impl HttpTools {
+    /// Sends a tool's request with these secrets.
+    ///
+    /// Fails with the reason in words.
+    pub(crate) async fn answered(
+        &self,
+        user: &User,
+        tool: &HttpTool,
+        secrets: &BTreeMap<String, String>,
+        mask: &Mask,
+        arguments: &Map<String, Value>,
+    ) -> Result<Answered, String> {
+        self.0.answered(user, tool, secrets, mask, arguments).await
+    }
+
+    /// An answer as models read it.
+    ///
+    /// Fails with the reason in words.
+    pub(crate) async fn told(&self, tool: &HttpTool, answered: Answered, mask: Mask) -> Result<Told, String> {
+        self.0.told(tool, answered, mask).await
+    }
 }
 
 impl Inner {
@@ -46,8 +70,20 @@ impl Inner {
                 missing[0]
             ));
         }
-        let request =
-            tool.render(arguments, &known.secrets.0).map_err(|problem| mask.text(&problem.to_string()))?;
+        let Secrets(secrets) = &known.secrets;
+        let answered = self.answered(user, tool, secrets, &mask, arguments).await?;
+        self.told(tool, answered, mask).await
+    }
+
+    async fn answered(
+        &self,
+        user: &User,
+        tool: &HttpTool,
+        secrets: &BTreeMap<String, String>,
+        mask: &Mask,
+        arguments: &Map<String, Value>,
+    ) -> Result<Answered, String> {
+        let request = tool.render(arguments, secrets).map_err(|problem| mask.text(&problem.to_string()))?;
         let patience = Duration::from_millis(tool.timeout_ms());
         let bounds = Bounds { patience, most_bytes: HTTP_ANSWER_BYTES };
         let answered = match tool.via() {
@@ -64,7 +100,10 @@ impl Inner {
                 sent.await.map_err(|error| reason(tool, &error))
             }
         };
-        let answered = answered.map_err(|why| mask.text(&why))?;
+        answered.map_err(|why| mask.text(&why))
+    }
+
+    async fn told(&self, tool: &HttpTool, answered: Answered, mask: Mask) -> Result<Told, String> {
         let tool = tool.clone();
         apart(&self.extracting, move || told(&tool, &answered, &mask)).await
     }
@@ -168,8 +207,6 @@ fn as_text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde_json::json;
 
     use super::*;

@@ -6,46 +6,72 @@ use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Call, Failure, Live, Outcome, Rules, Subject, ToolContext, visible};
 use futures_util::future::BoxFuture;
+use http_tools::HttpTool;
 use serde_json::{Map, Value};
 
 use super::Inner;
 use super::documents::Known;
+use super::send::Told;
 use crate::schema;
 use crate::search::Offered;
 
 /// The digits of a document's hash that are part of what "always" covers.
 const HASH_DIGITS: usize = 12;
 
+/// What a tool is, and the rules of its calls.
+pub(crate) struct Called {
+    pub(crate) tool: Arc<HttpTool>,
+    /// What "always" covers ends with this hash.
+    pub(crate) hash: String,
+    pub(crate) access: Access,
+    /// True if a workspace defines it.
+    pub(crate) is_of_workspace: bool,
+    /// The words beside its own name that find it.
+    pub(crate) names: String,
+}
+
+/// What sends the requests of tools.
+pub(crate) trait Sends: Send + Sync {
+    /// Sends a call's request: looks up what may have changed since the turn began, and its secrets.
+    fn send<'a>(
+        &'a self,
+        context: &'a ToolContext<'_>,
+        tool: &'a HttpTool,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Told, Failure>>;
+}
+
 /// A tool of a turn.
-pub(super) struct Tool {
-    inner: Arc<Inner>,
-    known: Arc<Known>,
+pub(crate) struct Tool {
+    called: Arc<Called>,
+    sender: Arc<dyn Sends>,
     name: String,
     description: String,
 }
 
 impl Tool {
-    pub(super) fn new(inner: &Arc<Inner>, known: Known) -> Self {
+    pub(crate) fn new(called: Called, sender: Arc<dyn Sends>) -> Self {
         Self {
-            inner: Arc::clone(inner),
-            name: known.tool.wire_name(),
+            name: called.tool.wire_name(),
             // Invisible characters could tell a model something that its user does not see.
-            description: visible::lines(known.tool.description()),
-            known: Arc::new(known),
+            description: visible::lines(called.tool.description()),
+            called: Arc::new(called),
+            sender,
         }
     }
 
     /// The tool, with the words that find it.
-    pub(super) fn offered(self) -> Offered {
-        let names = format!("{} {}", self.known.tool.host(), self.known.tool.name());
-        let arguments = self.known.tool.parameter_names().map(str::to_owned).collect();
+    pub(crate) fn offered(self) -> Offered {
+        let names = format!("{} {}", self.called.names, self.called.tool.name());
+        let arguments = self.called.tool.parameter_names().map(str::to_owned).collect();
         Offered { names, arguments, tool: Arc::new(self) }
     }
 }
 
-/// A request that only reads is treated like one for a web page: in `plan` mode the user is asked too, instead of a denial.
-fn access(known: &Known) -> Access {
-    if known.tool.only_reads() { Access::Web } else { Access::External }
+/// The access of a request. One that only reads is treated like one for a web page: in `plan` mode the user is asked too, instead of a
+/// denial.
+pub(crate) fn access(only_reads: bool) -> Access {
+    if only_reads { Access::Web } else { Access::External }
 }
 
 impl agent::tool::Tool for Tool {
@@ -58,21 +84,21 @@ impl agent::tool::Tool for Tool {
     }
 
     fn parameters(&self) -> Value {
-        let mut schema = self.known.tool.schema().clone();
+        let mut schema = self.called.tool.schema().clone();
         schema::make_visible(&mut schema);
         schema
     }
 
     fn rules(&self) -> Rules {
-        Rules::of(access(&self.known)).deferred().without_machine()
+        Rules::of(self.called.access).deferred().without_machine()
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {
         // A request that cannot be sent fails at once, before anybody is asked.
-        let shown = self.known.tool.render_shown(&arguments).map_err(|problem| problem.to_string())?;
+        let shown = self.called.tool.render_shown(&arguments).map_err(|problem| problem.to_string())?;
         Ok(Box::new(HttpCall {
-            inner: Arc::clone(&self.inner),
-            known: Arc::clone(&self.known),
+            called: Arc::clone(&self.called),
+            sender: Arc::clone(&self.sender),
             request: format!("{} {}", shown.method, shown.url),
             hint: Value::Object(arguments.clone()).to_string(),
             arguments,
@@ -81,8 +107,8 @@ impl agent::tool::Tool for Tool {
 }
 
 struct HttpCall {
-    inner: Arc<Inner>,
-    known: Arc<Known>,
+    called: Arc<Called>,
+    sender: Arc<dyn Sends>,
     /// The method and the address, with the names of secrets in their places.
     request: String,
     hint: String,
@@ -91,7 +117,7 @@ struct HttpCall {
 
 impl Call for HttpCall {
     fn access(&self) -> Access {
-        access(&self.known)
+        self.called.access
     }
 
     fn hint(&self) -> &str {
@@ -99,14 +125,14 @@ impl Call for HttpCall {
     }
 
     fn subject(&self) -> Subject<'_> {
-        Subject::Request(self.known.tool.name(), self.known.tool.origin())
+        Subject::Request(self.called.tool.name(), self.called.tool.origin())
     }
 
     fn look<'a>(&'a self, _: Option<&'a Ground>) -> BoxFuture<'a, Result<Looked, Failure>> {
-        let tool = &self.known.tool;
+        let Called { tool, hash, is_of_workspace, .. } = &*self.called;
         let arguments = serde_json::to_string_pretty(&self.arguments).unwrap_or_default();
-        let (name, host, hash) = (tool.name(), tool.host_shown(), &self.known.hash);
-        let of = if self.known.needs_approval() { " of the workspace" } else { "" };
+        let (name, host) = (tool.name(), tool.host_shown());
+        let of = if *is_of_workspace { " of the workspace" } else { "" };
         let effect = format!("sends a {} request to {host} with the HTTP tool {name}{of}", tool.method());
         let parts = vec![part("request", &self.request), part("arguments", &arguments)];
         let looked = Looked::words(effect, parts).always(
@@ -122,7 +148,39 @@ impl Call for HttpCall {
         _: Live<'a>,
     ) -> BoxFuture<'a, Result<Outcome, Failure>> {
         Box::pin(async move {
-            let name = self.known.tool.name();
+            let told = self.sender.send(context, &self.called.tool, &self.arguments).await?;
+            Ok(Outcome { is_error: told.is_error, ..Outcome::done(told.text) })
+        })
+    }
+}
+
+/// The tool of a document.
+pub(super) fn of_document(inner: &Arc<Inner>, known: Known) -> Tool {
+    let called = Called {
+        tool: Arc::clone(&known.tool),
+        hash: known.hash.clone(),
+        access: access(known.tool.only_reads()),
+        is_of_workspace: known.needs_approval(),
+        names: known.tool.host().to_owned(),
+    };
+    Tool::new(called, Arc::new(OfDocument { inner: Arc::clone(inner), known }))
+}
+
+/// Sends the requests of a document's tool.
+struct OfDocument {
+    inner: Arc<Inner>,
+    known: Known,
+}
+
+impl Sends for OfDocument {
+    fn send<'a>(
+        &'a self,
+        context: &'a ToolContext<'_>,
+        tool: &'a HttpTool,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Told, Failure>> {
+        Box::pin(async move {
+            let name = tool.name();
             // It may have changed, been removed, or lost its approval since the turn began.
             let sandbox = match self.known.needs_approval() {
                 true => Some(context.sandbox().await?),
@@ -140,10 +198,8 @@ impl Call for HttpCall {
                      the next message"
                 )));
             };
-            let told =
-                self.inner.send(context.user, known, documents.mask(&known.tool), &self.arguments).await;
-            let told = told.map_err(|why| Failure::Told(format!("the HTTP tool {name}: {why}")))?;
-            Ok(Outcome { is_error: told.is_error, ..Outcome::done(told.text) })
+            let told = self.inner.send(context.user, known, documents.mask(&known.tool), arguments).await;
+            told.map_err(|why| Failure::Told(format!("the HTTP tool {name}: {why}")))
         })
     }
 }

@@ -13,11 +13,12 @@ use super::config::{self, Address, Launch, Spec};
 use super::connection::LOGIN_WANTED;
 use super::credentials::ClientCredentials;
 use super::listing::{Listing, Pinned};
-use super::login::{self, Start, Who};
+use super::login::{Start, Who};
 use super::servers::{HAS_SECRETS, KIND, Server, Servers};
 use super::{McpServers, Owner, find, names, read};
 use crate::limits::MCP_LISTING_TRIES;
 use crate::machine::of_place;
+use crate::way_back::check_redirect;
 use crate::{Error, Result, approvals, trust};
 
 impl McpServers {
@@ -165,7 +166,7 @@ impl McpServers {
         own: Option<&str>,
         on: Option<&str>,
     ) -> Result<McpLogin> {
-        login::check_redirect(&start.redirect_uri, own).map_err(|why| Error::refused("invalid", why))?;
+        check_redirect(&start.redirect_uri, own).map_err(|why| Error::refused("invalid", why))?;
         let found = self.found(user, on).await?;
         let server = found.named(name)?;
         let Launch::Address(address) = &server.spec.launch else {

@@ -46,6 +46,32 @@ pub(super) const TABLE: &[Row] = &[
     ("The answer was stopped.", "回答已停止。"),
     ("The answer is empty.", "回答为空。"),
     ("↓ The answer is below.", "↓ 回答在下方。"),
+    // Logins to the services of channels.
+    (
+        "your login to Feishu has ended; log in again with `sandbridge channel login {}`, or under Channels in the settings",
+        "你的飞书登录已失效；请用 `sandbridge channel login {0}` 或在设置的“渠道”中重新登录",
+    ),
+    ("Feishu gave no new token: {}; try again later", "飞书未提供新的令牌：{0*}；请稍后重试"),
+    ("the login with the channel {} could not be started: {}", "无法开始使用渠道 {0} 登录：{1*}"),
+    (
+        "no login of this session is waiting for this address; start it again, and finish within 10 minutes in the same browser",
+        "本次会话中没有与此地址对应的登录请求；请重新开始登录，并在 10 分钟内于同一浏览器中完成",
+    ),
+    ("the login to Feishu failed: {}", "登录飞书失败：{0*}"),
+    ("the address that the browser came back to has no code", "浏览器返回的地址中没有授权码"),
+    (
+        "the channel was changed or removed since the login began; start it again",
+        "登录开始后该渠道被修改或删除；请重新开始登录",
+    ),
+    ("the secret of the channel's app is not known", "该渠道应用的密钥不可用"),
+    ("you are not logged in with the channel {}", "你没有使用渠道 {0} 登录"),
+    (
+        "there is no Feishu channel {} that you may use; `sandbridge channel list` shows the channels",
+        "没有你可使用的飞书渠道 {0}；`sandbridge channel list` 会列出渠道",
+    ),
+    ("agents of groups cannot use a person's login", "群组的智能体不能使用个人的登录"),
+    ("it redirects to another address", "它重定向到了其他地址"),
+    ("the answer has no token", "响应中没有令牌"),
     // The administrator's chat.
     (
         "/notices on  have the server's notices come here, for administrators; /notices off ends that",

@@ -6,10 +6,11 @@ use form_urlencoded::{Serializer, byte_serialize};
 use rmcp::transport::auth::{AuthError, AuthorizationMetadata, OAuthTokenResponse, StoredCredentials};
 use tokio::time::timeout;
 
-use super::{Grant, Grants, line, manager, now};
+use super::{Grant, Grants, manager, now};
 use crate::limits::MCP_LOGIN_REQUEST_PATIENCE;
 use crate::mcp::credentials::{ClientCredentials, Proof};
 use crate::mcp::way::Way;
+use crate::way_back::line;
 
 /// The kind of an assertion, for the provider.
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";

@@ -72,6 +72,7 @@ specs! {
     hooks,
     automations,
     channels,
+    channel_logins,
     groups,
     knowledge,
     memory,

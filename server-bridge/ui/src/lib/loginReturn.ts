@@ -1,5 +1,5 @@
 /**
- * The way back from the page of a login to an MCP server: its provider sends the browser to `/?code=…&state=…`, or to
+ * The way back from the page of a login, to an MCP server or to the service of a channel: its provider sends the browser to `/?code=…&state=…`, or to
  * `/?error=…&state=…`. That address is as good as a password until it is used.
  */
 

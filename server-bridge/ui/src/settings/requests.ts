@@ -168,6 +168,11 @@ export function createRequests(client: ApiClient) {
     linkChannel: (name: string) => taken(client.POST("/api/v1/channels/{name}/link", named(name))),
     setChannelNotices: async (id: number, enabled: boolean) =>
       void (await client.PUT("/api/v1/channel-links/{id}/notices", { ...numbered(id), body: { enabled } })),
+    channelLogins: () => taken(client.GET("/api/v1/channel-logins")),
+    /** Begins a login; the service's page sends the browser back to `redirectUri`. */
+    beginChannelLogin: (name: string, redirectUri: string) =>
+      taken(client.POST("/api/v1/channels/{name}/login", { ...named(name), body: { redirect_uri: redirectUri } })),
+    forgetChannelLogin: async (name: string) => void (await client.DELETE("/api/v1/channels/{name}/login", named(name))),
     removeChannelLink: async (id: number) => void (await client.DELETE("/api/v1/channel-links/{id}", numbered(id))),
 
     memories: () => taken(client.GET("/api/v1/memories")),

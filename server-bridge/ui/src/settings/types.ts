@@ -76,6 +76,7 @@ export type Channel = Schemas["ChannelView"];
 export type ChannelKind = Schemas["ChannelKind"];
 export type ChannelPut = Schemas["ChannelPut"];
 export type ChannelLink = Schemas["ChannelLinkView"];
+export type ChannelLogin = Schemas["ChannelLoginView"];
 export type ChannelCode = Schemas["ChannelCode"];
 export type ChannelTested = Schemas["ChannelTested"];
 

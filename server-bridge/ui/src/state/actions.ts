@@ -9,7 +9,7 @@ import type { CardReply, Chat, RunnerToken, RunnerUpdate } from "../types";
 import { lookAround } from "./lookAround";
 import { type ConversationActions, conversationActions } from "./conversation";
 import { leaveTab, takeTab } from "./drafts";
-import { loginEnd } from "./mcpLogin";
+import { loginEnd } from "./loginEnd";
 import { Outbox } from "./outbox";
 import type { Action, State } from "./state";
 

@@ -20,7 +20,7 @@ export const frame = {
   },
   mcpLogin: {
     ended: "Logged in to {{name}}.",
-    lost: "The login to the MCP server could not be completed: {{why}}",
+    lost: "The login could not be completed: {{why}}",
   },
   wrongLogin: "Name or password is wrong.",
   tooManyAttempts: "Too many attempts. Wait {{wait}}, then try again.",

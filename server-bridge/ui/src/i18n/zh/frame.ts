@@ -22,7 +22,7 @@ export const frame: Room<"frame"> = {
   },
   mcpLogin: {
     ended: "已登录 {{name}}。",
-    lost: "未能完成 MCP 服务器的登录：{{why}}",
+    lost: "未能完成登录：{{why}}",
   },
   wrongLogin: "用户名或密码错误。",
   tooManyAttempts: "尝试次数过多。重试前请等待：{{wait}}。",

@@ -6,11 +6,15 @@ import { Secret } from "../../kit/Secret";
 import { classes } from "../../lib/classes";
 import { useTimeWords } from "../../lib/useTimeWords";
 import { useRequests } from "../requests";
-import type { Channel, ChannelCode, ChannelTested } from "../types";
+import type { Channel, ChannelCode, ChannelLogin, ChannelTested } from "../types";
+import { ServiceLogin } from "./ServiceLogin";
 import styles from "../settings.module.css";
 
 interface Props {
   channel: Channel;
+  /** The user's login to the channel's service, if that has logins. */
+  login: ChannelLogin | undefined;
+  onLoggedIn: () => unknown;
   /** Does something with it, and loads all again. */
   act: (work: () => Promise<void>) => void;
   onEdit: () => void;
@@ -18,7 +22,7 @@ interface Props {
 
 const BADGES = { off: undefined, connecting: undefined, connected: marks.holds, down: marks.lacks, refused: marks.lacks };
 
-export function ChannelCard({ channel, act, onEdit }: Props) {
+export function ChannelCard({ channel, login, onLoggedIn, act, onEdit }: Props) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
   const requests = useRequests();
@@ -63,6 +67,7 @@ export function ChannelCard({ channel, act, onEdit }: Props) {
           {tested.ok ? t("channels.works", { name: tested.connected_as }) : t("channels.fails", { why: tested.error })}
         </p>
       )}
+      {login !== undefined && <ServiceLogin login={login} isOwn={channel.is_own} onLoggedIn={onLoggedIn} act={act} />}
       <div className={styles.formEnd}>
         <button type="button" aria-label={t("channels.linkName", { name })} onClick={() => act(async () => setCode(await requests.linkChannel(name)))}>
           {t("channels.link")}

@@ -18,6 +18,7 @@ export default function Channels() {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const loaded = useLoaded(["channels"], requests.channels);
+  const logins = useLoaded(["channel-logins"], requests.channelLogins);
   const { reload } = loaded;
   // No event tells how an account is.
   useEffect(() => {
@@ -27,7 +28,7 @@ export default function Channels() {
   const [edited, setEdited] = useState<{ channel: Channel; at: number } | null>(null);
   const act = useAction(async (work: () => Promise<void>) => {
     await work();
-    await loaded.reload();
+    await Promise.all([loaded.reload(), logins.reload()]);
   });
   return (
     <>
@@ -43,6 +44,8 @@ export default function Channels() {
                   <ChannelCard
                     key={`${channel.owner}/${channel.name}`}
                     channel={channel}
+                    login={logins.value?.logins.find((login) => login.channel === channel.name && login.owner === channel.owner)}
+                    onLoggedIn={logins.reload}
                     act={(work) => void act.run(work)}
                     onEdit={() => setEdited((before) => ({ channel, at: (before?.at ?? 0) + 1 }))}
                   />
@@ -61,7 +64,7 @@ export default function Channels() {
           edited={edited?.channel ?? null}
           onSaved={async () => {
             setEdited(null);
-            await loaded.reload();
+            await Promise.all([loaded.reload(), logins.reload()]);
           }}
         />
       )}

@@ -1,7 +1,8 @@
 import { useTranslation } from "react-i18next";
 import { classes } from "../../lib/classes";
 import { plainly } from "../hookTexts";
-import { LogIn } from "./LogIn";
+import { LogIn } from "../LogIn";
+import { useRequests } from "../requests";
 import type { useCheck } from "./useCheck";
 import styles from "../settings.module.css";
 
@@ -13,6 +14,7 @@ interface Props {
 /** The progress and the result of a check: an error may have several lines, the last ones of which the program wrote. */
 export function CheckResult({ name, check }: Props) {
   const { t } = useTranslation("settings");
+  const requests = useRequests();
   return (
     <>
       <p role="status" className={check.busy ? "hint" : styles.good}>
@@ -22,7 +24,7 @@ export function CheckResult({ name, check }: Props) {
       <p role="alert" className={classes("problem", styles.asWritten)}>
         {check.error !== null && (check.wantsLogin ? t("mcp.loginWanted") : plainly(check.error))}
       </p>
-      {check.wantsLogin && <LogIn name={name} onLoggedIn={check.run} />}
+      {check.wantsLogin && <LogIn name={name} topic={name} begin={(back) => requests.beginMcpLogin(name, back)} onLoggedIn={check.run} />}
     </>
   );
 }

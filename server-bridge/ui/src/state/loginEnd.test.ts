@@ -2,7 +2,7 @@ import i18next from "i18next";
 import { beforeAll, expect, test, vi } from "vitest";
 import { type ApiClient, ApiError } from "../api";
 import * as en from "../i18n/en";
-import { loginEnd, onLoginEnd } from "./mcpLogin";
+import { channelTopic, loginEnd, onLoginEnd } from "./loginEnd";
 
 beforeAll(async () => void (await i18next.init({ lng: "en", resources: { en }, defaultNS: "frame", interpolation: { escapeValue: false } })));
 
@@ -13,7 +13,7 @@ function login(returned: string | null, ...answers: (Error | string)[]) {
   const POST = vi.fn(async (_path: string, _asked: { body: unknown }) => {
     const answer = answers.shift();
     if (typeof answer !== "string") throw answer;
-    return { data: { server: answer } };
+    return { data: _path === "/api/v1/channel-logins" ? { channel: answer } : { server: answer } };
   });
   const dispatch = vi.fn();
   return { end: loginEnd({ POST } as unknown as ApiClient, dispatch, returned), POST, dispatch };
@@ -30,6 +30,19 @@ test("the whole address is sent once, and both tabs hear of it", async () => {
   await end();
   expect(POST.mock.calls.map(([path, { body }]) => [path, body])).toEqual([["/api/v1/mcp-logins", { url: URL }]]);
   expect(dispatch.mock.calls).toEqual([[banner("info", "Logged in to docs.")]]);
+  await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce());
+  expect(others).not.toHaveBeenCalled();
+  for (const stop of stops) stop();
+});
+
+test("the way back of a channel's login is sent where that one began", async () => {
+  const back = "https://sandbridge.example/?code=c&state=channel.s";
+  const { end, POST, dispatch } = login(back, "lark");
+  const [heard, others] = [vi.fn(), vi.fn()];
+  const stops = [onLoginEnd(channelTopic("lark"), heard), onLoginEnd("lark", others)];
+  await end();
+  expect(POST.mock.calls.map(([path, { body }]) => [path, body])).toEqual([["/api/v1/channel-logins", { url: back }]]);
+  expect(dispatch.mock.calls).toEqual([[banner("info", "Logged in to lark.")]]);
   await vi.waitFor(() => expect(heard).toHaveBeenCalledOnce());
   expect(others).not.toHaveBeenCalled();
   for (const stop of stops) stop();
@@ -58,5 +71,5 @@ test("a login that failed says why and is not tried again", async () => {
   expect(refused.dispatch.mock.calls).toEqual([[banner("warning", "the login failed: access_denied")]]);
   const lost = login(URL, new ApiError(0, "unreachable", "No answer."));
   await lost.end();
-  expect(lost.dispatch.mock.calls).toEqual([[banner("warning", "The login to the MCP server could not be completed: No answer.")]]);
+  expect(lost.dispatch.mock.calls).toEqual([[banner("warning", "The login could not be completed: No answer.")]]);
 });

@@ -1,28 +1,30 @@
 import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { loginPage } from "../../lib/loginReturn";
-import { useAction } from "../../lib/useAction";
-import { onLoginEnd } from "../../state/mcpLogin";
-import { plainly } from "../hookTexts";
-import { Problem } from "../parts";
-import { useRequests } from "../requests";
-import styles from "../settings.module.css";
+import { loginPage } from "../lib/loginReturn";
+import { useAction } from "../lib/useAction";
+import { onLoginEnd } from "../state/loginEnd";
+import { plainly } from "./hookTexts";
+import { Problem } from "./parts";
+import styles from "./settings.module.css";
 
 interface Props {
+  /** What the user logs in to, for people. */
   name: string;
+  /** What the end of the login is told about; the name of an MCP server, or what `channelTopic` makes of a channel's. */
+  topic: string;
+  /** Begins the login; the provider's page sends the browser back to the address. */
+  begin: (redirectUri: string) => Promise<{ url: string }>;
   /** Called once another tab has ended the login. */
   onLoggedIn: () => unknown;
 }
 
-/** Begins the login to a server that requires one. Its provider's page opens in a new tab, and leads back to this page there.
-/** */
-export function LogIn({ name, onLoggedIn }: Props) {
+/** Begins a login. Its provider's page opens in a new tab, and leads back to this page there. */
+export function LogIn({ name, topic, begin: beginAt, onLoggedIn }: Props) {
   const { t } = useTranslation("settings");
-  const requests = useRequests();
   const [page, setPage] = useState<URL | null>(null);
-  useEffect(() => onLoginEnd(name, onLoggedIn), [name, onLoggedIn]);
+  useEffect(() => onLoginEnd(topic, onLoggedIn), [topic, onLoggedIn]);
   const begin = useAction(async () => {
-    const { url } = await requests.beginMcpLogin(name, `${window.location.origin}/`);
+    const { url } = await beginAt(`${window.location.origin}/`);
     const found = loginPage(url);
     if (found === null) throw new Error(t("mcp.noLoginPage"));
     setPage(found);

@@ -1,5 +1,5 @@
 /**
- * The end of a login to an MCP server, in the tab that its provider sent back to this page; the tab where it began hears of it. The
+ * The end of a login to an MCP server or to the service of a channel, in the tab that its provider sent back to this page; the tab where it began hears of it. The
  * address of the way back is kept in memory alone, and only until it is sent.
  */
 import type { Dispatch } from "react";
@@ -10,6 +10,12 @@ import type { Action } from "./state";
 
 const CHANNEL = "sandbridge.mcp-login";
 
+/** What the server writes in front of the state of a login to the service of a channel. */
+const CHANNEL_STATE = "channel.";
+
+/** The topic of a channel's logins: no MCP server has such a name. */
+export const channelTopic = (channel: string): string => `channel/${channel}`;
+
 /** Makes the function that ends the login for the user who is signed in, once; a way back that comes without a session waits for one. */
 export function loginEnd(client: Api["client"], dispatch: Dispatch<Action>, returned: string | null): () => Promise<void> {
   let address = returned;
@@ -19,9 +25,9 @@ export function loginEnd(client: Api["client"], dispatch: Dispatch<Action>, retu
     address = null;
     try {
       const signal = AbortSignal.timeout(MCP_LOGIN_TIMEOUT_MS);
-      const { server: name } = await taken(client.POST("/api/v1/mcp-logins", { body: { url }, signal }));
+      const { name, topic } = await ended(client, url, signal);
       dispatch({ type: "banner", level: "info", text: i18next.t("mcpLogin.ended", { ns: "frame", name }) });
-      tell(name);
+      tell(topic);
     } catch (error) {
       // The session ended meanwhile: the login ends once the next one has begun.
       if (error instanceof ApiError && error.status === 401) address = url;
@@ -30,23 +36,33 @@ export function loginEnd(client: Api["client"], dispatch: Dispatch<Action>, retu
   };
 }
 
+async function ended(client: Api["client"], url: string, signal: AbortSignal): Promise<{ name: string; topic: string }> {
+  const state = new URL(url).searchParams.get("state") ?? "";
+  if (state.startsWith(CHANNEL_STATE)) {
+    const { channel } = await taken(client.POST("/api/v1/channel-logins", { body: { url }, signal }));
+    return { name: channel, topic: channelTopic(channel) };
+  }
+  const { server } = await taken(client.POST("/api/v1/mcp-logins", { body: { url }, signal }));
+  return { name: server, topic: server };
+}
+
 /** The server's own words say what failed; a missing answer does not. */
 function problem(error: unknown): string {
   const why = errorText(error);
   return error instanceof ApiError && error.status !== 0 ? why : i18next.t("mcpLogin.lost", { ns: "frame", why });
 }
 
-function tell(name: string): void {
+function tell(topic: string): void {
   const channel = new BroadcastChannel(CHANNEL);
-  channel.postMessage(name);
+  channel.postMessage(topic);
   channel.close();
 }
 
-/** Calls back when another tab ended a login to this server; returns a function that stops it. */
-export function onLoginEnd(name: string, ended: () => void): () => void {
+/** Calls back when another tab ended a login to this; returns a function that stops it. */
+export function onLoginEnd(topic: string, ended: () => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = ({ data }) => {
-    if (data === name) ended();
+    if (data === topic) ended();
   };
   return () => channel.close();
 }

@@ -65,7 +65,7 @@ fn ended(world: &World, command: &str, name: &str, count: usize) -> Vec<Value> {
     })
 }
 
-fn in_seconds(seconds: u64) -> String {
+pub(crate) fn in_seconds(seconds: u64) -> String {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + seconds;
     let shown =
         Command::new("date").args(["-u", "-d", &format!("@{at}"), "+%Y-%m-%dT%H:%M:%SZ"]).output().unwrap();

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use tests::eventually;
 use tests::http::Client;
 
-use super::PATIENCE;
 use super::attempts::{MARK, answering, deed, team};
 use super::private::wish;
+use super::{PATIENCE, Team};
+use crate::automations::{deliver, in_seconds, signature};
 
 #[test]
 fn a_grant_ends_with_the_agent_and_with_the_person_and_is_of_one_group() {
@@ -87,4 +88,85 @@ fn a_wish_at_a_gate_is_its_writers_own() {
     });
     assert_eq!(answer(&gate, &["redo", "--text", &deed()]).code, 0);
     eventually("it is done", PATIENCE, || team.world.path(MARK).exists().then_some(()));
+}
+
+/// An automation of alice, as she sees it.
+fn automation(team: &Team, command: &str, name: &str) -> Value {
+    let all = team.world.alice.json(&[command, "list", "--json"]);
+    all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap()
+}
+
+/// Delivers to a trigger of alice; returns what came of it. Each delivery has a body of its own.
+fn delivered(team: &Team, name: &str, body: &str) -> Value {
+    let saved = team.world.alice.json(&["trigger", "address", name, "--json"]);
+    let path = saved["delivery_path"].as_str().unwrap().strip_prefix("/api/v1").unwrap();
+    let signed = signature(saved["secret"].as_str().unwrap(), body);
+    let answer = deliver(&team.world.server, path, &signed, body);
+    assert_eq!(answer.status, 202, "{answer:?}");
+    newest_run(team, "trigger", name)
+}
+
+/// The newest run of an automation, once it is over.
+fn newest_run(team: &Team, command: &str, name: &str) -> Value {
+    eventually(&format!("{name} has run"), PATIENCE, || {
+        let runs = team.world.alice.json(&[command, "runs", name, "--json"]);
+        let newest = runs.as_array().unwrap().first().cloned()?;
+        (newest["outcome"] != "waiting" && newest["outcome"] != "running").then_some(newest)
+    })
+}
+
+#[test]
+fn what_was_proposed_for_a_person_runs_as_long_as_they_may_ask() {
+    let team = team();
+    let alice = Client::login(&team.world.server, "alice");
+    let grant = || team.alice(&["grant", &team.group, "coder", "bob", "--mode", "ask"]);
+    let propose = |person: &tests::Person, call: (&str, Value)| {
+        let posted = team.post(person, &format!("@coder do it\n{}", wish(&[call])));
+        let (asked, ended) = answering(&team, &alice, &posted["calls"][0]["id"], true);
+        assert!(asked > 0 && ended["state"] == "done", "she was asked {asked} times: {ended}");
+    };
+    let trigger = |name: &str| {
+        let add = json!({"action": "add", "name": name, "text": "Look at it.", "from": "github"});
+        ("EventTrigger", add)
+    };
+    let is_paused = |command: &str, name: &str| {
+        let shown = automation(&team, command, name);
+        let why = shown["paused_because"].as_str().unwrap_or_default();
+        assert!(shown["state"] == "paused" && why.contains("bob") && why.contains("@coder"), "{shown}");
+    };
+    let at = in_seconds(30);
+    grant();
+    let later = json!({"action": "add", "name": "later", "text": "Look at it.", "at": at});
+    propose(&team.bob, ("Cron", later));
+    propose(&team.bob, trigger("push"));
+    propose(&team.bob, trigger("pull"));
+    propose(&team.world.alice, trigger("hers"));
+    assert_eq!(delivered(&team, "push", "[1]")["outcome"], "done", "as long as bob may ask");
+    team.alice(&["revoke", &team.group, "coder", "bob"]);
+    assert!(at > in_seconds(0), "the schedule is due after the grant ended, or this test shows nothing");
+    for (command, run) in
+        [("trigger", delivered(&team, "push", "[2]")), ("cron", newest_run(&team, "cron", "later"))]
+    {
+        assert_eq!(run["outcome"], "skipped", "{command}: {run}");
+    }
+    is_paused("trigger", "push");
+    is_paused("cron", "later");
+    assert_eq!(
+        delivered(&team, "hers", "[3]")["outcome"],
+        "done",
+        "what alice had proposed for herself is hers"
+    );
+    // A new grant wakes nothing by itself. What she resumes is hers, whatever becomes of the grant.
+    grant();
+    is_paused("trigger", "push");
+    team.alice(&["revoke", &team.group, "coder", "bob"]);
+    team.world.run(&["trigger", "resume", "push"]);
+    assert_eq!(delivered(&team, "push", "[4]")["outcome"], "done", "she resumed it");
+    // It ends with the agent, too.
+    grant();
+    assert_eq!(delivered(&team, "pull", "[5]")["outcome"], "done");
+    team.alice(&["remove-agent", &team.group, "coder"]);
+    assert_eq!(delivered(&team, "pull", "[6]")["outcome"], "skipped");
+    is_paused("trigger", "pull");
+    assert_eq!(delivered(&team, "hers", "[7]")["outcome"], "done");
 }

@@ -19,6 +19,29 @@ pub(crate) struct Document {
     pub(crate) automation: AutomationDraft,
     /// When it was written, in Unix milliseconds: `every` counts from then.
     pub(crate) made_ms: i64,
+    /// Whom an agent of a group proposed it for; `None` for the user's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) proposed: Option<Proposed>,
+}
+
+/// Another person, for whom an agent of a group proposed an automation: it runs as long as they may ask that agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Proposed {
+    /// The agent's id.
+    pub(crate) agent: i64,
+    /// Its handle.
+    pub(crate) handle: String,
+    /// The person's id.
+    pub(crate) user: i64,
+    /// Their name.
+    pub(crate) person: String,
+}
+
+impl Proposed {
+    /// Why it does not run any more.
+    pub(crate) fn ended(&self) -> String {
+        format!("it was proposed for {}, who may no longer ask @{}", self.person, self.handle)
+    }
 }
 
 impl Document {
@@ -29,6 +52,11 @@ impl Document {
     pub(crate) fn of(job: &Job) -> Result<Self> {
         serde_json::from_str(&job.document_json)
             .map_err(|_| Error::refused("failed", "this version of the server cannot read the automation; update the server, or define the automation again"))
+    }
+
+    /// The definition as the store keeps it.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers are always JSON")
     }
 
     /// The times of a schedule; `None` for a trigger.
@@ -182,9 +210,15 @@ mod tests {
 
     #[test]
     fn a_definition_comes_back_as_it_was_written() {
-        let document = Document { automation: schedule("x"), made_ms: 7 };
-        let json = serde_json::to_string(&document).unwrap();
-        assert_eq!(serde_json::from_str::<Document>(&json).unwrap(), document);
-        assert!(!json.contains("trigger"), "{json}");
+        let own = Document { automation: schedule("x"), made_ms: 7, proposed: None };
+        let (handle, person) = ("coder".to_owned(), "bob".to_owned());
+        let for_bob =
+            Document { proposed: Some(Proposed { agent: 3, handle, user: 2, person }), ..own.clone() };
+        for document in [&own, &for_bob] {
+            let json = document.to_json();
+            assert_eq!(serde_json::from_str::<Document>(&json).unwrap(), *document);
+            assert!(!json.contains("trigger"), "{json}");
+        }
+        assert!(!own.to_json().contains("proposed"), "as earlier versions wrote it");
     }
 }

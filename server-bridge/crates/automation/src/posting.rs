@@ -1,7 +1,7 @@
 //! Posts the message of each due run to a chat, once.
 //!
 //! ```text
-//!   due ─▶ one at work? ─▶ budget ─▶ failures ─▶ chat (made once) ─▶ posted under the run's own send id (once)
+//!   due ─▶ may it still? ─▶ one at work? ─▶ budget ─▶ failures ─▶ chat (made once) ─▶ posted under the run's own send id (once)
 //! ```
 //! Each step is on record before the next one begins, and repeating a step changes nothing: a server that was killed continues where the
 //! record ends.
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use api::words::{OverlappingRuns, RunOutcome};
 use chats::{Author, Saying};
-use store::{DueRun, Job, RunChat, RunState, User, run_send_id};
+use store::{DueRun, Job, RunChat, RunState, User, UserId, run_send_id};
 
 use crate::document::Document;
 use crate::error::{Error, Result};
@@ -79,6 +79,10 @@ impl Inner {
         if job.paused.is_some() {
             return Ok(Step::Skip("the automation was paused in the meantime".to_owned()));
         }
+        if let Some(why) = self.ended(document).await? {
+            self.pause(job, document, &why).await?;
+            return Ok(Step::Skip(why));
+        }
         let is_behind = waiting.contains(&job.id);
         if is_behind || self.store.is_job_at_work(job.id, run.run_id).await? {
             let is_delivery = document.automation.trigger.is_some();
@@ -96,18 +100,31 @@ impl Inner {
         }
         if self.has_failed_too_often(job).await? {
             let why = format!("its last {FAILURES_TO_PAUSE} runs failed");
-            self.store.pause_job(job.user, &job.name, Some(&why), None).await?;
-            if let Some(chat) = &job.chat {
-                let command = if document.automation.trigger.is_some() { "trigger" } else { "cron" };
-                let text = format!(
-                    "the automation {} is paused: {why}; `sandbridge {command} resume {}` resumes it",
-                    job.name, job.name
-                );
-                self.chats.notice(job.user, chat, &text).await;
-            }
+            self.pause(job, document, &why).await?;
             return Ok(Step::Skip("the automation was paused in the meantime".to_owned()));
         }
         Ok(Step::Post)
+    }
+
+    /// Why an automation that was proposed for another person does not run any more; `None` if it does.
+    pub(crate) async fn ended(&self, document: &Document) -> Result<Option<String>> {
+        let Some(proposed) = &document.proposed else { return Ok(None) };
+        let may_ask = self.store.may_ask(proposed.agent, UserId(proposed.user)).await?;
+        Ok((!may_ask).then(|| proposed.ended()))
+    }
+
+    /// Pauses a job, and says why in its chat.
+    async fn pause(&self, job: &Job, document: &Document, why: &str) -> Result<()> {
+        self.store.pause_job(job.user, &job.name, Some(why), None).await?;
+        if let Some(chat) = &job.chat {
+            let command = if document.automation.trigger.is_some() { "trigger" } else { "cron" };
+            let text = format!(
+                "the automation {} is paused: {why}; `sandbridge {command} resume {}` resumes it",
+                job.name, job.name
+            );
+            self.chats.notice(job.user, chat, &text).await;
+        }
+        Ok(())
     }
 
     async fn has_failed_too_often(&self, job: &Job) -> Result<bool> {

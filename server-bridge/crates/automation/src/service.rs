@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use agent::hooks::{Hook, HookedTurn, Place, Words};
+use agent::tool::AgentTurn;
 use api::automation::{AutomationPut, AutomationRun, AutomationSaved, AutomationView};
 use api::words::Approval;
 use chats::ChatService;
 use futures_util::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
 use store::{
-    APPROVAL, ASKED_SLOT, AuditEntry, ChatId, Job, JobDraft, JobKind, NewRun, RunState, Store, User, hex,
+    APPROVAL, ASKED_SLOT, Asker, AuditEntry, ChatId, Job, JobDraft, JobKind, NewRun, RunState, Store, User,
+    hex,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::delivery::Delivery;
-use crate::document::{Document, check};
+use crate::document::{Document, Proposed, check};
 use crate::error::{Error, Result};
 use crate::limits::{RUNS_LISTED, SECRET_MIN_BYTES};
 use crate::{signature, views};
@@ -44,6 +46,8 @@ pub(crate) struct Wanted {
     pub(crate) put: AutomationPut,
     /// True if an agent asks for it: the agent gets neither the address nor the secret.
     pub(crate) is_of_agent: bool,
+    /// Whom the agent of a group asks for it for, if not for its owner.
+    pub(crate) proposed: Option<Proposed>,
 }
 
 impl Automations {
@@ -65,6 +69,29 @@ impl Automations {
         Ok(self.0.store.group_agent_in(chat).await?.is_some())
     }
 
+    /// Whom an agent proposes an automation for: another person than its owner, if such a person asked it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if what the agent was asked has ended.
+    pub(crate) async fn proposed_for(&self, turn: &AgentTurn<'_>) -> Result<Option<Proposed>> {
+        if !self.is_of_group(turn.root).await? {
+            return Ok(None);
+        }
+        let store = &self.0.store;
+        let over = || Error::refused("gone", "what you were asked has ended; end your answer");
+        let call = match store.asker_of_turn(turn.root, turn.turn).await? {
+            Asker::Owner => return Ok(None),
+            Asker::Nobody => return Err(over()),
+            Asker::Call(call) => call,
+        };
+        let user = call.user.ok_or_else(over)?;
+        if store.group_agent(call.agent_id).await?.owner == user {
+            return Ok(None);
+        }
+        let (agent, handle, person) = (call.agent_id, call.handle, call.asked_by);
+        Ok(Some(Proposed { agent, handle, user: user.0, person }))
+    }
+
     /// A user's automations, by name.
     ///
     /// # Errors
@@ -80,7 +107,7 @@ impl Automations {
     /// # Errors
     /// [`Error::Refused`] that says what to change.
     pub async fn put(&self, user: &User, name: &str, put: AutomationPut) -> Result<AutomationSaved> {
-        self.save(user, name, Wanted { put, is_of_agent: false }).await
+        self.save(user, name, Wanted { put, is_of_agent: false, proposed: None }).await
     }
 
     pub(crate) async fn save(&self, user: &User, name: &str, wanted: Wanted) -> Result<AutomationSaved> {
@@ -133,8 +160,8 @@ impl Automations {
             None if secret.is_some() => return Err(Error::invalid("a schedule has no secret; leave it out")),
             None => (None, None),
         };
-        let document = Document { automation, made_ms: now_ms };
-        let document_json = serde_json::to_string(&document).expect("texts and numbers are always JSON");
+        let document = Document { automation, made_ms: now_ms, proposed: wanted.proposed };
+        let document_json = document.to_json();
         let hash = token.as_deref().map(hash_of);
         let draft = JobDraft {
             name,
@@ -194,7 +221,8 @@ impl Automations {
         Err(Error::refused("not_found", format!("there is no automation {name:?}")))
     }
 
-    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run.
+    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run. One that was proposed for somebody
+    /// who may not ask the agent any more becomes the user's own when the user resumes it.
     ///
     /// # Errors
     /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] if it has no slot left.
@@ -203,12 +231,26 @@ impl Automations {
         let job = match (is_paused, job.paused.is_some()) {
             (true, false) => self.0.store.pause_job(user.id, name, Some(""), None).await?,
             (false, true) => {
-                let when = Document::of(&job)?.when()?;
+                let document = Document::of(&job)?;
+                let when = document.when()?;
                 let next = when.as_ref().and_then(|when| when.after(self.0.store.now_ms()));
                 if when.is_some() && next.is_none() {
                     return Err(Error::invalid("its last run time has passed; set a new time"));
                 }
-                self.0.store.pause_job(user.id, name, None, next).await?
+                if self.0.ended(&document).await?.is_some() {
+                    let document_json = Document { proposed: None, ..document }.to_json();
+                    let own = JobDraft {
+                        name,
+                        kind: job.kind,
+                        document_json: &document_json,
+                        next_ms: next,
+                        token_sha256: None,
+                        secret: None,
+                    };
+                    self.0.store.put_job(user.id, own).await?
+                } else {
+                    self.0.store.pause_job(user.id, name, None, next).await?
+                }
             }
             _ => job,
         };

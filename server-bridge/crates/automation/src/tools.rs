@@ -279,8 +279,12 @@ async fn act(
                 if lines.is_empty() { format!("there is no {kind}") } else { lines.join("\n") }
             }
             Action::Add => {
+                let proposed = match context.agent() {
+                    Ok(turn) => automations.proposed_for(&turn).await?,
+                    Err(_) => None,
+                };
                 let put = AutomationPut { automation: added.unwrap_or_default(), secret: None };
-                let saved = automations.save(user, name, Wanted { put, is_of_agent: true }).await?;
+                let saved = automations.save(user, name, Wanted { put, is_of_agent: true, proposed }).await?;
                 let after = match saved.automation.kind {
                     AutomationKind::Trigger => format!(
                         "\nThe user gets its address and its secret with `sandbridge trigger address {name}`, or in Settings → Automations."

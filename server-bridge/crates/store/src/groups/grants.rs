@@ -116,4 +116,22 @@ impl Store {
             .fetch_optional(self.database.latest())
             .await?)
     }
+    /// True if a person may ask an agent now: the agent is in its group, so is the person, as more than a reader, and the agent is the
+    /// person's own or granted to them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn may_ask(&self, agent: i64, user: UserId) -> Result<bool> {
+        let found: i64 = query_scalar(
+            "SELECT COUNT(*) FROM group_agents a
+                JOIN group_people p ON p.group_id = a.group_id AND p.user_id = $2 AND p.access <> 'reader'
+                LEFT JOIN group_grants g ON g.agent_id = a.id AND g.user_id = $2
+             WHERE a.id = $1 AND a.removed_at_ms IS NULL AND (a.owner_id = $2 OR g.user_id IS NOT NULL)",
+        )
+        .bind(agent)
+        .bind(user)
+        .fetch_one(self.database.latest())
+        .await?;
+        Ok(found > 0)
+    }
 }

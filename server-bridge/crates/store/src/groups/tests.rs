@@ -208,6 +208,27 @@ async fn who_loses_a_right_loses_it_under_way() {
 }
 
 #[tokio::test]
+async fn who_may_ask_an_agent_is_who_has_a_grant_and_posts_in_its_group() {
+    let World { store, ada, bob, group, coder, writer } = World::new().await;
+    let may = async |agent, user: &User| store.may_ask(agent, user.id).await.unwrap();
+    assert!(may(coder, &ada).await && may(writer, &bob).await, "each their own");
+    assert!(!may(coder, &bob).await && !may(writer, &ada).await);
+    store.put_grant(group, coder, bob.id, GrantMode::Ask).await.unwrap();
+    assert!(may(coder, &bob).await && !may(writer, &ada).await);
+    store.put_group_person(group, bob.id, Access::Reader).await.unwrap();
+    assert!(!may(coder, &bob).await && !may(writer, &bob).await, "a reader asks nobody");
+    store.put_group_person(group, bob.id, Access::Member).await.unwrap();
+    assert!(may(coder, &bob).await);
+    store.remove_grant(group, coder, bob.id).await.unwrap();
+    assert!(!may(coder, &bob).await);
+    store.put_grant(group, coder, bob.id, GrantMode::Own).await.unwrap();
+    store.remove_group_agent(group, coder).await.unwrap();
+    assert!(!may(coder, &bob).await && !may(coder, &ada).await, "it is gone");
+    store.remove_group_person(group, bob.id).await.unwrap();
+    assert!(!may(writer, &bob).await);
+}
+
+#[tokio::test]
 async fn a_reader_has_nothing_under_way() {
     let world = World::new().await;
     let (_, calls, _) = world.post(&world.bob, None, &[world.writer]).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::{Asked, Reply, eventually};
+use tests::{Asked, Person, Reply, eventually};
 
 use super::tools::fresh;
 use super::{PATIENCE, Team, handle, last_line};
@@ -142,6 +142,40 @@ fn an_agent_of_a_group_tells_nobody_what_its_owner_keeps() {
     }
     let log = team.alice(&["log", &team.group]).to_string();
     assert!(!SECRETS.iter().any(|secret| log.contains(secret)), "{log}");
+}
+
+/// What a person's agent is asked with, it and its sub-agent, for one message: in a chat of alice's own, or by this person in the group.
+fn asked_of(team: &Team, person: Option<&Person>) -> Vec<Asked> {
+    let from = team.world.model.asked().len();
+    let below = wish(&[("SubAgent", json!({"task": "look", "tools": ["Read"]}))]);
+    match person {
+        None => {
+            team.world.run(&["chat", "--new", "--approval", "full", &format!("hello\n{below}")]);
+        }
+        Some(person) => {
+            let call = team.post(person, &format!("@coder hello\n{below}"))["calls"][0]["id"].clone();
+            team.until_call(&call, "done");
+        }
+    }
+    let asked = team.world.model.asked()[from..].to_vec();
+    assert!(asked.len() >= 3, "it and its sub-agent were asked: {}", asked.len());
+    asked
+}
+
+#[test]
+fn an_agent_of_a_group_does_not_read_what_its_owner_wants_of_agents() {
+    let team = Team::new(obedient);
+    team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
+    let alice = Client::login(&team.world.server, "alice");
+    let wanted = json!({"instructions": "The salary is goshawk"}).to_string();
+    assert_eq!(alice.send("PUT", "/settings/agent", wanted.as_bytes()).status, 200);
+    let own = asked_of(&team, None);
+    assert!(own.iter().all(|asked| asked.raw.contains("goshawk")), "her own agent and its sub-agent do");
+    for person in [&team.bob, &team.world.alice] {
+        for asked in asked_of(&team, Some(person)) {
+            assert!(!asked.raw.contains("goshawk"), "{}", asked.raw);
+        }
+    }
 }
 
 /// What the swift model is asked for proposals with.

@@ -28,13 +28,17 @@ impl Global {
         Self { store, settings }
     }
 
-    /// The server's, then the user's own, which may override them.
+    /// The server's, then the user's own, which may override them. An agent of a group has the server's alone: other people ask it, and
+    /// what its user wrote for their own agents is nothing for them to read.
     async fn text(&self, context: &PromptContext<'_>) -> Made {
         let mut texts = Vec::new();
         if let Some(text) = self.of_server().await {
             texts.push(format!("# Instructions of this server\n\n{text}"));
         }
-        if let Some(text) = preferences::instructions(&self.store, context.user.id).await.ported()? {
+        let is_of_group = self.store.group_agent_in(context.ancestry.root()).await.ported()?.is_some();
+        if !is_of_group
+            && let Some(text) = preferences::instructions(&self.store, context.user.id).await.ported()?
+        {
             texts.push(format!("# Instructions of the user\n\n{text}"));
         }
         Ok((!texts.is_empty()).then(|| texts.join("\n\n")))

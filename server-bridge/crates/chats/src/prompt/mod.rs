@@ -8,7 +8,7 @@
 //! | key | part |
 //! |---|---|
 //! | `00_base` | the model's identity |
-//! | `04_global_context` | the server's instructions, and the user's own |
+//! | `04_global_context` | the server's instructions, and the user's own if no agent of a group reads them |
 //! | `05_channel` | the readers of its texts |
 //! | `05_project_context` | the project's instructions |
 //! | `06_workspace` | the workspace's documents about the agent, its user and its tools |

@@ -178,6 +178,30 @@ fn an_agent_of_a_group_does_not_read_what_its_owner_wants_of_agents() {
     }
 }
 
+#[test]
+fn an_agent_of_a_group_knows_who_asks_it() {
+    let team = Team::new(obedient);
+    team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
+    let alice = Client::login(&team.world.server, "alice");
+    let wanted = json!({"language": "Klingon"}).to_string();
+    assert_eq!(alice.send("PUT", "/settings/agent", wanted.as_bytes()).status, 200);
+    let own = asked_of(&team, None)[0].system();
+    assert!(own.contains("The user is called alice.") && own.contains("Klingon"), "{own}");
+    let mut told = Vec::new();
+    // One after the other in the same chat.
+    for (person, name) in [(&team.bob, "bob"), (&team.world.alice, "alice"), (&team.bob, "bob")] {
+        let asked = asked_of(&team, Some(person));
+        let of_owner =
+            |asked: &Asked| asked.raw.contains("The user is called") || asked.raw.contains("Klingon");
+        assert!(!asked.iter().any(of_owner), "{}", asked[0].raw);
+        let newest = asked[0].raw.rsplit_once("The user who asks you now is called ");
+        let newest = newest.map_or("nobody", |(_, rest)| rest.split('.').next().unwrap());
+        assert_eq!(newest, name, "{}", asked[0].raw);
+        told.push(asked[0].system());
+    }
+    assert!(told.windows(2).all(|pair| pair[0] == pair[1]), "its beginning stays the same: {told:?}");
+}
+
 /// What the swift model is asked for proposals with.
 const MEMORISING: &str = "List at most five lasting facts";
 

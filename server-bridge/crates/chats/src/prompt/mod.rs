@@ -18,6 +18,7 @@
 //! | `20_memory` | core memory, or all notes, as they were at the beginning of the conversation |
 //! | `22_recall` | the memories that matter to this message (changes) |
 //! | `30_sender`, `32_language` | the user, and the language of answers |
+//! | `34_asker` | who asks an agent of a group (changes) |
 //! | `40_place` | its place of work (changes) |
 
 mod base;
@@ -59,8 +60,9 @@ pub(crate) fn parts(
         Arc::new(library::Roles(library.clone())),
         Arc::new(remembered::Memories(store.clone())),
         Arc::new(remembered::Recall(store.clone(), meaning.clone())),
-        Arc::new(person::Sender),
+        Arc::new(person::Sender(store.clone())),
         Arc::new(person::Language(store.clone())),
+        Arc::new(person::Asking(store.clone())),
         Arc::new(place::Place),
     ];
     parts.into()
@@ -78,6 +80,6 @@ mod tests {
         assert!(keys.is_sorted_by(|(one, _), (next, _)| one < next), "{keys:?}");
         let changing: Vec<&str> =
             keys.iter().filter(|(_, is_static)| !is_static).map(|(key, _)| key.as_str()).collect();
-        assert_eq!(changing, ["14_perm_control", "22_recall", "40_place"]);
+        assert_eq!(changing, ["14_perm_control", "22_recall", "34_asker", "40_place"]);
     }
 }

@@ -1,14 +1,18 @@
-//! `30_sender` and `32_language`: the user, and the language of answers.
+//! `30_sender`, `32_language` and `34_asker`: the user, the language of answers, and who asks an agent of a group.
+//!
+//! An agent of a group is asked by one person after another in the same chat. So its system prompt names none of them, and does not have its
+//! owner's language; the note in front of each message says whose it is.
 
 use futures_util::future::BoxFuture;
-use store::Store;
+use store::{Asker, Store};
 use tools::Ported;
 
 use crate::preferences;
+use agent::PortResult;
 use agent::engine::{Made, PromptContext, PromptPart};
 
 /// `30_sender`.
-pub(super) struct Sender;
+pub(super) struct Sender(pub(super) Store);
 
 impl PromptPart for Sender {
     fn key(&self) -> &str {
@@ -16,7 +20,7 @@ impl PromptPart for Sender {
     }
 
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(async { Ok(sender(context)) })
+        Box::pin(sender(&self.0, context))
     }
 }
 
@@ -33,18 +37,60 @@ impl PromptPart for Language {
     }
 }
 
+/// `34_asker`.
+pub(super) struct Asking(pub(super) Store);
+
+impl PromptPart for Asking {
+    fn key(&self) -> &str {
+        "34_asker"
+    }
+
+    fn is_static(&self) -> bool {
+        false
+    }
+
+    fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
+        Box::pin(asking(&self.0, context))
+    }
+}
+
+/// True for an agent of a group.
+async fn is_of_group(store: &Store, context: &PromptContext<'_>) -> PortResult<bool> {
+    Ok(store.group_agent_in(context.ancestry.root()).await.ported()?.is_some())
+}
+
 /// The user's name. Names of users are plain: a letter or digit, followed by those, `_`, `.` and `-`.
-fn sender(context: &PromptContext<'_>) -> Option<String> {
-    context.ancestry.delegation().is_none().then(|| format!("The user is called {}.", context.user.name))
+async fn sender(store: &Store, context: &PromptContext<'_>) -> Made {
+    if context.ancestry.delegation().is_some() || is_of_group(store, context).await? {
+        return Ok(None);
+    }
+    Ok(Some(format!("The user is called {}.", context.user.name)))
 }
 
 async fn language(store: &Store, context: &PromptContext<'_>) -> Made {
     if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
-    let set = preferences::language(store, context.user.id).await.ported()?;
+    let set = match is_of_group(store, context).await? {
+        true => None,
+        false => preferences::language(store, context.user.id).await.ported()?,
+    };
     Ok(Some(match set {
         Some(language) => format!("Answer in {language}, whatever language the user writes in."),
         None => "Answer in the language that the user writes in.".to_owned(),
     }))
+}
+
+/// The name of the person whose request an agent of a group works on.
+async fn asking(store: &Store, context: &PromptContext<'_>) -> Made {
+    if context.ancestry.delegation().is_some() || !is_of_group(store, context).await? {
+        return Ok(None);
+    }
+    let asker = store.asker_of_turn(context.ancestry.root(), context.ancestry.turn()).await.ported()?;
+    let name = match &asker {
+        Asker::Call(call) => &call.asked_by,
+        Asker::Owner => &context.user.name,
+        Asker::Nobody => return Ok(None),
+    };
+    Ok(Some(format!("The user who asks you now is called {name}.")))
 }

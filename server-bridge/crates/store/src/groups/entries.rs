@@ -184,7 +184,7 @@ impl Store {
         most: i64,
     ) -> Result<Vec<GroupEntry>> {
         Ok(query_as(
-            "SELECT id, group_id, kind, author, substr(text, 1, $4) AS text, asks_json, call_id, created_at_ms
+            "SELECT id, group_id, kind, author, substr(text, 1, CAST($4 AS INTEGER)) AS text, asks_json, call_id, created_at_ms
              FROM group_entries WHERE group_id = $1 AND id > $2 ORDER BY id DESC LIMIT $3",
         )
         .bind(group)

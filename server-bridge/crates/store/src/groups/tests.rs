@@ -229,6 +229,18 @@ async fn who_may_ask_an_agent_is_who_has_a_grant_and_posts_in_its_group() {
 }
 
 #[tokio::test]
+async fn the_newest_entries_come_first_each_with_its_beginning() {
+    let world = World::new().await;
+    let (first, ..) = world.post(&world.bob, None, &[]).await;
+    let (second, ..) = world.post(&world.ada, None, &[]).await;
+    let whole = world.store.newest_entries(world.group, 0, 10, 1000).await.unwrap();
+    assert_eq!(whole.iter().map(|entry| entry.id).collect::<Vec<_>>(), [second, first]);
+    let cut = world.store.newest_entries(world.group, first, 10, 2).await.unwrap();
+    assert_eq!(cut.len(), 1);
+    assert!(whole[0].text.len() > 2 && cut[0].text == whole[0].text[..2], "{cut:?}");
+}
+
+#[tokio::test]
 async fn a_reader_has_nothing_under_way() {
     let world = World::new().await;
     let (_, calls, _) = world.post(&world.bob, None, &[world.writer]).await;

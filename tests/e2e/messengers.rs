@@ -10,7 +10,7 @@ use tests::platforms::official;
 use tests::platforms::slack::{self, Slack};
 use tests::platforms::telegram::{BOT, Fault, TOKEN, Telegram, USERNAME};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn saw(lines: &[Value], expected: &Value) {
     assert!(lines.contains(expected), "{expected} is not among {lines:#?}");

@@ -17,7 +17,7 @@ mod grants;
 mod people;
 pub(crate) mod private;
 mod terminal;
-mod tools;
+pub(crate) mod tools;
 mod waits;
 
 use crate::agent_tools::{asking, post};

@@ -1,5 +1,6 @@
 //! Several nodes that work at once: people, programs and runners reach any of them.
 
+mod faults;
 mod metrics;
 mod signing_in;
 
@@ -38,9 +39,13 @@ pub(crate) fn free_port() -> u16 {
 
 impl Cluster {
     fn new() -> Self {
+        Self::on(testkit::postgres::database())
+    }
+
+    fn on(url: String) -> Self {
         let key = TempDir::with_prefix("sandbridge-key-").unwrap();
         fs::write(key.path().join("key"), "the key of all nodes of this test\n").unwrap();
-        Self { url: testkit::postgres::database(), key }
+        Self { url, key }
     }
 
     fn options(&self, port: u16, node_url: &str, more: &[&str]) -> Vec<String> {

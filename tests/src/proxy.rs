@@ -1,8 +1,9 @@
-//! A TCP proxy in front of a server: a network that drops, stalls and truncates on command.
+//! A TCP proxy in front of servers: a network that drops, stalls and truncates on command.
 //!
 //! ```text
-//! program ──▶ proxy ──▶ server
+//! program ──▶ proxy ──▶ server, or the next one that listens
 //!               │ cut: all its current connections meet the same fate; new ones are not affected
+//!               │ part: nothing moves on any of them, and new ones wait
 //! ```
 
 use std::io::{ErrorKind, Read, Write};
@@ -50,6 +51,8 @@ pub struct Proxy {
 #[derive(Default)]
 struct Connections {
     is_closed: bool,
+    /// New ones begin after this.
+    parted_until: Option<Instant>,
     open: Vec<Weak<Connection>>,
 }
 
@@ -78,18 +81,32 @@ impl Proxy {
 
     /// Listens on this socket, which may be of another network.
     pub fn on(listener: TcpListener, server: &Server) -> Self {
-        let target: SocketAddr = server.url().trim_start_matches("http://").parse().unwrap();
+        Self::between(listener, vec![address_of(server)])
+    }
+
+    /// In front of several servers, which take turns.
+    pub fn before_each<'a>(servers: impl IntoIterator<Item = &'a Server>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::between(listener, servers.into_iter().map(address_of).collect())
+    }
+
+    /// In front of these addresses, which take turns.
+    pub fn between(listener: TcpListener, targets: Vec<SocketAddr>) -> Self {
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(Mutex::new(Connections::default()));
         let accepted = Arc::clone(&connections);
         std::thread::spawn(move || {
-            for program in listener.incoming().flatten() {
+            for (turn, program) in listener.incoming().flatten().enumerate() {
+                let parted = lock(&accepted).parted_until;
+                let pause = parted.and_then(|until| until.checked_duration_since(Instant::now()));
+                std::thread::sleep(pause.unwrap_or_default());
                 let mut connections = lock(&accepted);
                 if connections.is_closed {
                     return;
                 }
-                // While the server is away, so is the proxy.
-                let Ok(server) = TcpStream::connect(target) else { continue };
+                let in_turn = targets.iter().cycle().skip(turn % targets.len()).take(targets.len());
+                // While all servers are away, so is the proxy.
+                let Some(server) = in_turn.flat_map(TcpStream::connect).next() else { continue };
                 connections.open.retain(|connection| connection.strong_count() > 0);
                 connections.open.push(Arc::downgrade(&forward(program, server)));
             }
@@ -107,6 +124,12 @@ impl Proxy {
         let open: Vec<_> = lock(&self.connections).open.iter().filter_map(Weak::upgrade).collect();
         open.iter().for_each(|connection| connection.meet(fate));
         open.len()
+    }
+
+    /// Lets nothing pass for this long, on new connections neither.
+    pub fn part(&self, pause: Duration) {
+        lock(&self.connections).parted_until = Some(Instant::now() + pause);
+        self.cut(Fate::Stall(pause));
     }
 }
 
@@ -212,6 +235,10 @@ impl Connection {
             let _ = to.shutdown(Shutdown::Write);
         }
     }
+}
+
+fn address_of(server: &Server) -> SocketAddr {
+    server.url().trim_start_matches("http://").parse().unwrap()
 }
 
 fn forward(program: TcpStream, server: TcpStream) -> Arc<Connection> {

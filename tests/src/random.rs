@@ -6,6 +6,12 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
+impl From<u64> for Random {
+    fn from(seed: u64) -> Self {
+        Self(seed)
+    }
+}
+
 impl Random {
     /// Seeded by `$SANDBRIDGE_SEED`, or else by the clock; prints the seed.
     pub fn seeded() -> Self {

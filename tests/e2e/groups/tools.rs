@@ -8,7 +8,7 @@ use super::{PATIENCE, Team, echo, handle};
 use crate::agent_tools::asking;
 
 /// The results of the tools of this turn.
-pub(super) fn fresh(asked: &Asked) -> Vec<String> {
+pub(crate) fn fresh(asked: &Asked) -> Vec<String> {
     let messages = asked.body["messages"].as_array().unwrap();
     let turn = messages.iter().rev().take_while(|message| message["role"] != "user").count();
     let all = asked.results();

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes src/tokens/simplified.txt: each traditional Chinese character that has one simplified character, both side by side, one pair a line.
-# The mapping is that of CLDR's transform Traditional-Simplified (licence Unicode-3.0), applied by `uconv` of ICU: package icu-devtools of Debian.
+# The mapping is that of CLDR's transform Traditional-Simplified (licence Unicode-3.0, NOTICE.md), applied by `uconv` of ICU: package icu-devtools of Debian.
 set -eu
 cd "$(dirname "$0")"
 python3 -c '

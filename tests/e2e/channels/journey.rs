@@ -24,9 +24,9 @@ pub(super) fn add(world: &World, messenger: &dyn Messenger) {
     connected(world);
 }
 
-/// Waits until the account is connected.
+/// Waits until the account is connected. Three short connections in a row are followed by a pause of a minute.
 pub(super) fn connected(world: &World) {
-    eventually("the account is connected", PATIENCE, || {
+    eventually("the account is connected", PATIENCE * 2, || {
         (channel(world)["state"] == "connected").then_some(())
     });
 }

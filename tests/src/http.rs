@@ -1,5 +1,7 @@
 //! The HTTP API as another program would call it.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Response;
@@ -58,6 +60,13 @@ impl Client {
         client
     }
 
+    /// A program with this key that reaches the server at `url`. It gives up each request after `timeout`, and keeps no connection.
+    pub fn at(url: &str, token: &str, timeout: Duration) -> Self {
+        let agent = Agent::config_builder().http_status_as_error(false);
+        let agent = agent.timeout_global(Some(timeout)).max_idle_connections(0).build().into();
+        Self { agent, base: format!("{url}/api/v1"), token: token.to_owned(), cookie: String::new() }
+    }
+
     /// A program with this key.
     pub fn with_token(server: &Server, token: &str) -> Self {
         Self { token: token.to_owned(), ..Self::anonymous(server) }
@@ -93,6 +102,21 @@ impl Client {
 
     /// The same with more headers.
     pub fn send_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        self.try_send_with(method, path, headers, body).unwrap()
+    }
+
+    /// The answer, unless the connection fails before its end.
+    pub fn try_send(&self, method: &str, path: &str, body: &[u8]) -> Result<Answer, ureq::Error> {
+        self.try_send_with(method, path, &[], body)
+    }
+
+    fn try_send_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer, ureq::Error> {
         let content_type =
             if path.starts_with("/files?") { "application/octet-stream" } else { "application/json" };
         let request = ureq::http::Request::builder()
@@ -112,15 +136,19 @@ impl Client {
         } else {
             self.agent.run(request.body(body.to_vec()).unwrap())
         };
-        Answer::read(response.unwrap())
+        Answer::try_read(response?)
     }
 }
 
 impl Answer {
     fn read(response: Response<ureq::Body>) -> Self {
+        Self::try_read(response).unwrap()
+    }
+
+    fn try_read(response: Response<ureq::Body>) -> Result<Self, ureq::Error> {
         let status = response.status().as_u16();
-        let body = response.into_body().with_config().limit(1 << 30).read_to_vec().unwrap();
-        Self { status, body }
+        let body = response.into_body().with_config().limit(1 << 30).read_to_vec()?;
+        Ok(Self { status, body })
     }
 
     /// The body as JSON.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tests::http::Client;
 use tests::platforms::telegram::{TOKEN, Telegram};
 use tests::random::Random;
 use tests::{Asked, Machine, Person, Reply, eventually};
@@ -21,6 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a request is repeated.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How many kinds of work there are; each round has each of them, in any order.
+const KINDS: usize = 6;
+/// How many rounds a user does at least, however short the faults are.
+const ROUNDS_MIN: usize = 3;
 /// How many commands are given in one chat.
 const COMMANDS_PER_CHAT: usize = 20;
 /// The person on the phone.
@@ -67,9 +72,7 @@ pub(super) struct Load {
     own: Mutex<HashSet<String>>,
     /// The id of a group with an agent of theirs.
     group: String,
-    agent: ureq::Agent,
-    base: String,
-    token: String,
+    client: Client,
     random: Mutex<Random>,
     seen: Mutex<HashMap<String, Vec<i64>>>,
 }
@@ -119,12 +122,10 @@ impl Load {
         let set = person.with_stdin(&["group", "chain", "set", &group, "pair", "-"], STEPS.as_bytes());
         assert_eq!(set.code, 0, "{set:?}");
         let telegram = phone(&person);
-        let agent = ureq::Agent::config_builder().http_status_as_error(false);
-        let agent = agent.timeout_global(Some(REQUEST_TIMEOUT)).max_idle_connections(0).build().into();
-        let (base, token) = (format!("{url}/api/v1"), token.to_owned());
+        let client = Client::at(url, token, REQUEST_TIMEOUT);
         let (random, seen) = (Mutex::new(Random::from(seed)), Mutex::default());
         let own = Mutex::default();
-        Self { person, machine, telegram, own, group, agent, base, token, random, seen }
+        Self { person, machine, telegram, own, group, client, random, seen }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -142,10 +143,14 @@ impl Load {
         let (mut said, mut tally) = (Vec::new(), Tally::default());
         let mut chat = self.new_chat();
         let mut number = 0;
-        while !is_over.load(Ordering::SeqCst) {
+        let mut left = Vec::new();
+        while !is_over.load(Ordering::SeqCst) || number < KINDS * ROUNDS_MIN {
             number += 1;
-            let choice = self.random.lock().unwrap().within(0..6);
-            match choice {
+            if left.is_empty() {
+                left.extend(0..KINDS);
+            }
+            let at = self.random.lock().unwrap().within(0..left.len() as u64);
+            match left.swap_remove(usize::try_from(at).unwrap()) {
                 0 => {
                     if commands.len() % COMMANDS_PER_CHAT == COMMANDS_PER_CHAT - 1 {
                         chat = self.new_chat();
@@ -198,39 +203,17 @@ impl Load {
         tally
     }
 
-    /// An answer, if there was one.
-    fn ask(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
-        let content_type =
-            if path.starts_with("/files") { "application/octet-stream" } else { "application/json" };
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.base))
-            .header("authorization", format!("Bearer {}", self.token))
-            .header("content-type", content_type);
-        let answer = if method == "GET" {
-            self.agent.run(request.body(()).unwrap())
-        } else {
-            self.agent.run(request.body(body.to_vec()).unwrap())
-        };
-        let answer = answer.ok()?;
-        let status = answer.status().as_u16();
-        let mut content = Vec::new();
-        answer.into_body().into_reader().read_to_end(&mut content).ok()?;
-        Some((status, content))
-    }
-
     /// Repeats a request until it is answered.
     fn insist(&self, method: &str, path: &str, body: &[u8]) -> Vec<u8> {
-        eventually(&format!("{method} {path} is answered"), PATIENCE, || match self.ask(method, path, body) {
-            Some((200..=299, content)) => Some(content),
-            // The server is busy or away, or the runner is.
-            Some((409 | 429 | 500..=599, _)) | None => {
-                std::thread::sleep(AGAIN);
-                None
+        eventually(&format!("{method} {path} is answered"), PATIENCE, || {
+            let answer = self.client.try_send(method, path, body);
+            match answer.as_ref().map(|answer| answer.status) {
+                Ok(200..=299) => return Some(answer.unwrap().body),
+                // The server is busy or away, or the runner is.
+                Ok(409 | 429 | 500..=599) | Err(_) => std::thread::sleep(AGAIN),
+                Ok(_) => panic!("{method} {path}: {answer:?}"),
             }
-            Some((status, content)) => {
-                panic!("{method} {path}: {status} {}", String::from_utf8_lossy(&content))
-            }
+            None
         })
     }
 

@@ -13,7 +13,7 @@ pub const DIGEST_ENTRIES: i64 = 200;
 pub const ASKING_MAX_BYTES: usize = 1024 * 1024 - 64 * 1024;
 
 /// The entries of the log that a client gets at once.
-pub const ENTRIES_LISTED: i64 = 100;
+pub const ENTRIES_LISTED: u32 = 100;
 
 /// The ended calls that a client gets beside the open ones.
 pub const CALLS_LISTED: i64 = 50;

@@ -12,7 +12,7 @@ use crate::service::Groups;
 use crate::views;
 
 impl Groups {
-    /// Entries of a group's log: those after `after`, else the newest ones before `before`; 100 at most.
+    /// Entries of a group's log, the oldest first: those after `after`, else the newest ones before `before`; 100 and 8 MiB of text at most.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.
@@ -24,17 +24,11 @@ impl Groups {
         before: Option<i64>,
     ) -> Result<GroupEntries> {
         self.0.group_for(user, group, Action::Read).await?;
-        let (store, limit) = (&self.0.store, ENTRIES_LISTED + 1);
-        let mut entries = match after {
-            Some(after) => store.entries_after(group, after, limit).await?,
-            None => store.entries_before(group, before.unwrap_or(i64::MAX), limit).await?,
+        let store = &self.0.store;
+        let (entries, more) = match after {
+            Some(after) => store.entries_after(group, after, ENTRIES_LISTED).await?,
+            None => store.entries_before(group, before.unwrap_or(i64::MAX), ENTRIES_LISTED).await?,
         };
-        let most = usize::try_from(ENTRIES_LISTED).unwrap_or(usize::MAX);
-        let more = entries.len() > most;
-        entries.truncate(most);
-        if after.is_none() {
-            entries.reverse();
-        }
         Ok(GroupEntries { entries: entries.iter().map(views::entry).collect(), more })
     }
 

@@ -111,6 +111,7 @@ mod oauth_grants;
 mod offloads;
 mod one_time;
 mod own;
+mod pages;
 mod passwords;
 mod patience;
 mod permission_rules;

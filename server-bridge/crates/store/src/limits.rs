@@ -291,6 +291,8 @@ pub const COPY_BATCH_VALUES: usize = 10_000;
 pub const COPY_BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// The most rows one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
+/// The most text of a page of messages or of a group's log, in bytes; a single longer row is a page of its own.
+pub const PAGE_MAX_BYTES: i64 = 8 * 1024 * 1024;
 
 const MINUTE_MS: i64 = 60 * 1000;
 /// A day, in milliseconds.

@@ -5,8 +5,16 @@ use sqlx::FromRow;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{AUTO_TITLE_MAX_CHARS, MESSAGE_DOCUMENT_MAX_BYTES, MESSAGE_TEXT_MAX_BYTES, rows};
 use crate::message_index;
+use crate::pages::last_fitting;
 use crate::sql::{Scope, Transaction, query, query_as};
 use crate::{ChatId, MessageId, Store, TurnId, UserId};
+
+/// The bytes of a message.
+macro_rules! size {
+    () => {
+        "CAST(OCTET_LENGTH(text) + COALESCE(OCTET_LENGTH(document_json), 0) AS BIGINT)"
+    };
+}
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, sqlx::Type)]
@@ -177,7 +185,7 @@ impl Store {
     }
 
     /// The last `limit` (at most 1,000) messages of a user's conversation before the message `before`, or the last of
-    /// all; the oldest first. The second value is true if there are older ones.
+    /// all; the oldest first. The second value is true if there are older ones: more than `limit`, or than 8 MiB of text.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -189,25 +197,34 @@ impl Store {
         limit: u32,
     ) -> Result<(Vec<Message>, bool)> {
         self.chat(user, chat).await?;
-        let limit = rows(limit);
-        let mut page: Vec<Message> = query_as(
-            "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
-             WHERE chat_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
-        )
+        let before = before.unwrap_or(MessageId(i64::MAX));
+        let found: Vec<(i64, i64)> = query_as(concat!(
+            "SELECT id, ",
+            size!(),
+            " FROM messages WHERE chat_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        ))
         .bind(chat)
-        .bind(before.unwrap_or(MessageId(i64::MAX)))
-        .bind(limit + 1)
+        .bind(before)
+        .bind(rows(limit) + 1)
         .fetch_all(self.database.reader())
         .await?;
-        let limit = usize::try_from(limit).expect("a row limit is between 0 and 1,000");
-        let more = page.len() > limit;
-        page.truncate(limit);
-        page.reverse();
+        let (Some(first), more) = last_fitting(&found, rows(limit)) else {
+            return Ok((Vec::new(), !found.is_empty()));
+        };
+        let page = query_as(
+            "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
+             WHERE chat_id = $1 AND id >= $2 AND id < $3 ORDER BY id",
+        )
+        .bind(chat)
+        .bind(first)
+        .bind(before)
+        .fetch_all(self.database.reader())
+        .await?;
         Ok((page, more))
     }
 
     /// The first `limit` (at most 1,000) messages of a user's conversation after the message `after`, the oldest first. The
-    /// second value is true if there are newer ones.
+    /// second value is true if there are newer ones: more than `limit`, or than 8 MiB of text.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a conversation that is gone or another user's.
@@ -219,19 +236,28 @@ impl Store {
         limit: u32,
     ) -> Result<(Vec<Message>, bool)> {
         self.chat(user, chat).await?;
-        let limit = rows(limit);
-        let mut page: Vec<Message> = query_as(
+        let found: Vec<(i64, i64)> = query_as(concat!(
+            "SELECT id, ",
+            size!(),
+            " FROM messages WHERE chat_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+        ))
+        .bind(chat)
+        .bind(after)
+        .bind(rows(limit) + 1)
+        .fetch_all(self.database.reader())
+        .await?;
+        let (Some(last), more) = last_fitting(&found, rows(limit)) else {
+            return Ok((Vec::new(), !found.is_empty()));
+        };
+        let page = query_as(
             "SELECT id, chat_id, role, author_id, text, document_json, created_at_ms, undone FROM messages
-             WHERE chat_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+             WHERE chat_id = $1 AND id > $2 AND id <= $3 ORDER BY id",
         )
         .bind(chat)
         .bind(after)
-        .bind(limit + 1)
+        .bind(last)
         .fetch_all(self.database.reader())
         .await?;
-        let limit = usize::try_from(limit).expect("a row limit is between 0 and 1,000");
-        let more = page.len() > limit;
-        page.truncate(limit);
         Ok((page, more))
     }
 }

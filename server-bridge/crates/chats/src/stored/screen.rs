@@ -131,12 +131,19 @@ impl Screen<'_> {
 
     /// Marks everything after a turn's first message that still looks active as ended.
     pub(crate) async fn settle_behind(&self, first: MessageId) -> store::Result<()> {
-        let (messages, _) = self.service.store.messages(self.user.id, self.chat, None, PAGE_MAX_ROWS).await?;
-        for message in messages.into_iter().filter(|message| message.id > first) {
-            let Some(settled) = document::agent(&message).and_then(settled) else { continue };
-            self.change(message.id, &message.text, &settled).await?;
+        let (store, mut after) = (&self.service.store, first);
+        loop {
+            let (messages, more) =
+                store.messages_after(self.user.id, self.chat, after, PAGE_MAX_ROWS).await?;
+            for message in messages {
+                after = message.id;
+                let Some(settled) = document::agent(&message).and_then(settled) else { continue };
+                self.change(message.id, &message.text, &settled).await?;
+            }
+            if !more {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Streams more text to the end of a message, until the message is changed.

@@ -5,7 +5,8 @@ use sqlx::FromRow;
 use super::calls::NewCall;
 use super::members::touch;
 use crate::error::{Result, check_length};
-use crate::limits::{ENTRY_MAX_BYTES, SEND_ID_MAX_BYTES};
+use crate::limits::{ENTRY_MAX_BYTES, SEND_ID_MAX_BYTES, rows};
+use crate::pages::last_fitting;
 use crate::sql::{Scope, Transaction, query_as, query_scalar};
 use crate::{Store, UserId};
 
@@ -155,21 +156,33 @@ impl Store {
         Ok((posted, ids, true))
     }
 
-    /// Entries of a group after this one, the oldest first.
+    /// Entries of a group after this one, the oldest first; true if there are more than `limit`, or than 8 MiB of text.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn entries_after(&self, group: i64, after: i64, limit: i64) -> Result<Vec<GroupEntry>> {
-        Ok(query_as(concat!(
+    pub async fn entries_after(&self, group: i64, after: i64, limit: u32) -> Result<(Vec<GroupEntry>, bool)> {
+        let found: Vec<(i64, i64)> = query_as(
+            "SELECT id, CAST(OCTET_LENGTH(text) AS BIGINT) FROM group_entries WHERE group_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        )
+        .bind(group)
+        .bind(after)
+        .bind(rows(limit) + 1)
+        .fetch_all(self.database.reader())
+        .await?;
+        let (Some(last), more) = last_fitting(&found, rows(limit)) else {
+            return Ok((Vec::new(), !found.is_empty()));
+        };
+        let entries = query_as(concat!(
             "SELECT ",
             entry_columns!(),
-            " FROM group_entries WHERE group_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+            " FROM group_entries WHERE group_id = $1 AND id > $2 AND id <= $3 ORDER BY id"
         ))
         .bind(group)
         .bind(after)
-        .bind(limit)
+        .bind(last)
         .fetch_all(self.database.reader())
-        .await?)
+        .await?;
+        Ok((entries, more))
     }
 
     /// The newest entries of a group after this one, the newest first, each with the beginning of its text: `most` characters.
@@ -195,20 +208,37 @@ impl Store {
         .await?)
     }
 
-    /// Entries of a group before this one, the newest first.
+    /// The last entries of a group before this one, the oldest first; true if there are more than `limit`, or than 8 MiB of text.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn entries_before(&self, group: i64, before: i64, limit: i64) -> Result<Vec<GroupEntry>> {
-        Ok(query_as(concat!(
-            "SELECT ",
-            entry_columns!(),
-            " FROM group_entries WHERE group_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
-        ))
+    pub async fn entries_before(
+        &self,
+        group: i64,
+        before: i64,
+        limit: u32,
+    ) -> Result<(Vec<GroupEntry>, bool)> {
+        let found: Vec<(i64, i64)> = query_as(
+            "SELECT id, CAST(OCTET_LENGTH(text) AS BIGINT) FROM group_entries WHERE group_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
+        )
         .bind(group)
         .bind(before)
-        .bind(limit)
+        .bind(rows(limit) + 1)
         .fetch_all(self.database.reader())
-        .await?)
+        .await?;
+        let (Some(first), more) = last_fitting(&found, rows(limit)) else {
+            return Ok((Vec::new(), !found.is_empty()));
+        };
+        let entries = query_as(concat!(
+            "SELECT ",
+            entry_columns!(),
+            " FROM group_entries WHERE group_id = $1 AND id >= $2 AND id < $3 ORDER BY id"
+        ))
+        .bind(group)
+        .bind(first)
+        .bind(before)
+        .fetch_all(self.database.reader())
+        .await?;
+        Ok((entries, more))
     }
 }

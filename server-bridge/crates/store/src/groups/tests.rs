@@ -48,16 +48,20 @@ impl World {
         }
     }
 
-    async fn post(&self, user: &User, send_id: Option<&str>, agents: &[i64]) -> (i64, Vec<i64>, bool) {
-        let entry = NewEntry {
+    fn entry<'a>(&self, user: &'a User, send_id: Option<&'a str>, text: &'a str) -> NewEntry<'a> {
+        NewEntry {
             group: self.group,
             kind: EntryKind::Person,
             author: &user.name,
             user: Some(user.id),
-            text: "hello",
+            text,
             asks_json: "[]",
             send_id,
-        };
+        }
+    }
+
+    async fn post(&self, user: &User, send_id: Option<&str>, agents: &[i64]) -> (i64, Vec<i64>, bool) {
+        let entry = self.entry(user, send_id, "hello");
         let calls: Vec<_> = agents.iter().map(|agent| self.call(*agent, user)).collect();
         let (entry, calls, is_new) = self.store.post_entry(entry, &calls).await.unwrap();
         (entry.id, calls, is_new)
@@ -108,8 +112,8 @@ async fn a_group_whose_last_owner_is_removed_belongs_to_who_may_do_most_and_was_
         (access(&bob).await, access(&eve).await, access(&dan).await),
         (Access::Member, Access::Owner, Access::Editor)
     );
-    let said = store.entries_before(group, i64::MAX, 10).await.unwrap();
-    assert_eq!(said[0].text, "ada was removed from this server. eve owns the group now.");
+    let said = store.entries_before(group, i64::MAX, 10).await.unwrap().0;
+    assert_eq!(said.last().unwrap().text, "ada was removed from this server. eve owns the group now.");
     // One that another person owns too stays as it is.
     store.put_group_person(group, bob.id, Access::Owner).await.unwrap();
     store.remove_user("eve").await.unwrap();
@@ -118,7 +122,7 @@ async fn a_group_whose_last_owner_is_removed_belongs_to_who_may_do_most_and_was_
     store.remove_user("bob").await.unwrap();
     assert!(store.users_of_group(group).await.unwrap().is_empty());
     assert!(
-        store.entries_before(group, i64::MAX, 10).await.unwrap().is_empty(),
+        store.entries_before(group, i64::MAX, 10).await.unwrap().0.is_empty(),
         "it is deleted with its last person"
     );
 }
@@ -174,7 +178,7 @@ async fn an_agent_works_on_one_call_at_a_time_and_ends_each_once() {
 
     assert!(store.end_call(&call, DONE).await.unwrap());
     assert!(!store.end_call(&call, DONE).await.unwrap());
-    let entries = store.entries_after(world.group, 0, 10).await.unwrap();
+    let entries = store.entries_after(world.group, 0, 10).await.unwrap().0;
     let of_agent: Vec<_> = entries.iter().filter(|entry| entry.kind == EntryKind::Agent).collect();
     assert_eq!(of_agent.len(), 1);
     assert_eq!((of_agent[0].author.as_str(), of_agent[0].call_id), ("coder", Some(call.id)));
@@ -241,6 +245,26 @@ async fn the_newest_entries_come_first_each_with_its_beginning() {
 }
 
 #[tokio::test]
+async fn a_page_of_a_log_with_long_texts_ends_at_8_mib() {
+    let world = World::new().await;
+    let text = "x".repeat(crate::limits::ENTRY_MAX_BYTES);
+    let mut all = Vec::new();
+    for _ in 0..9 {
+        let entry = world.entry(&world.ada, None, &text);
+        all.push(world.store.post_entry(entry, &[]).await.unwrap().0.id);
+    }
+    let ids = |entries: Vec<crate::GroupEntry>| entries.iter().map(|entry| entry.id).collect::<Vec<_>>();
+    let (page, more) = world.store.entries_before(world.group, i64::MAX, 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[1..].to_vec(), true));
+    let (page, more) = world.store.entries_before(world.group, all[1], 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[..1].to_vec(), false));
+    let (page, more) = world.store.entries_after(world.group, 0, 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[..8].to_vec(), true));
+    let (page, more) = world.store.entries_after(world.group, all[7], 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[8..].to_vec(), false));
+}
+
+#[tokio::test]
 async fn a_reader_has_nothing_under_way() {
     let world = World::new().await;
     let (_, calls, _) = world.post(&world.bob, None, &[world.writer]).await;
@@ -286,7 +310,7 @@ async fn a_step_has_one_call_and_one_gate_for_each_attempt() {
     assert!(!store.end_chain_run(world.group, run.id, RunEnd::Done, "done").await.unwrap());
     assert!(store.calls_of_run(run.id).await.unwrap()[0].is_unwanted);
     assert!(store.open_runs().await.unwrap().is_empty());
-    let entries = store.entries_after(world.group, 0, 10).await.unwrap();
+    let entries = store.entries_after(world.group, 0, 10).await.unwrap().0;
     let said: Vec<_> = entries.iter().map(|entry| (entry.kind, entry.text.as_str())).collect();
     assert_eq!(said, [(EntryKind::Server, "stopped")], "an end is said once");
     assert_eq!(store.group_runs(world.group, None, 10).await.unwrap()[0].state, "stopped");
@@ -309,8 +333,8 @@ async fn what_a_removed_user_said_stays_under_their_name() {
     let world = World::new().await;
     world.post(&world.bob, None, &[world.writer]).await;
     world.store.remove_user("bob").await.unwrap();
-    let entries = world.store.entries_before(world.group, i64::MAX, 10).await.unwrap();
-    assert_eq!(entries[0].author, "bob");
+    let entries = world.store.entries_before(world.group, i64::MAX, 10).await.unwrap().0;
+    assert_eq!(entries.last().unwrap().author, "bob");
     assert!(world.at_work().await.is_empty(), "their agent is gone, and its calls");
 }
 
@@ -343,11 +367,11 @@ async fn files_on_their_way_are_one_row_that_ends_once_and_at_the_latest_with_it
 
     let done =
         HandedOver { directory: "handed/1/1".to_owned(), files: 2, size_bytes: 30, sha256: "ab".to_owned() };
-    let entries = store.entries_after(group, 0, 10).await.unwrap().len();
+    let entries = store.entries_after(group, 0, 10).await.unwrap().0.len();
     assert!(store.end_handover(group, row.id, &done, "arrived").await.unwrap());
     assert!(!store.end_handover(group, row.id, &done, "arrived").await.unwrap());
     assert!(store.is_handover_ended("a").await.unwrap() && !store.is_handover_ended("c").await.unwrap());
-    assert_eq!(store.entries_after(group, 0, 10).await.unwrap().len(), entries + 1);
+    assert_eq!(store.entries_after(group, 0, 10).await.unwrap().0.len(), entries + 1);
     let late = NewHandOver { to_runner: "desk", ..new };
     assert_eq!(store.begin_handover(&calls[0], late).await.unwrap().to_runner, "box", "it has ended");
 

@@ -82,6 +82,32 @@ async fn messages_are_paged_from_the_newest_and_told_oldest_first() {
 }
 
 #[tokio::test]
+async fn a_page_of_long_messages_ends_at_8_mib() {
+    const MIB: usize = 1024 * 1024;
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await.id;
+    let chat = store.create_chat(ann).await.unwrap();
+    let mut all = Vec::new();
+    for _ in 0..5 {
+        // The bytes count, and those of the document too: this is 2 MiB.
+        let document = format!("{:?}", "x".repeat(MIB / 4 - 2));
+        let message = say(&store, &chat, &"é".repeat(MIB / 2)).await;
+        store.update_message(ann, message.id, &message.text, Some(&document)).await.unwrap();
+        let more = say(&store, &chat, &"y".repeat(MIB * 3 / 4)).await;
+        all.extend([message.id, more.id]);
+    }
+    let ids = |messages: Vec<store::Message>| messages.iter().map(|message| message.id).collect::<Vec<_>>();
+    let (page, more) = store.messages(ann, &chat.id, None, 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[2..].to_vec(), true));
+    let (page, more) = store.messages(ann, &chat.id, Some(all[2]), 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[..2].to_vec(), false));
+    let (page, more) = store.messages_after(ann, &chat.id, MessageId(0), 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[..8].to_vec(), true));
+    let (page, more) = store.messages_after(ann, &chat.id, all[7], 100).await.unwrap();
+    assert_eq!((ids(page), more), (all[8..].to_vec(), false));
+}
+
+#[tokio::test]
 async fn every_role_and_an_exec_document_read_back_and_an_update_replaces_them() {
     let (store, _) = store().await;
     let ann = add_user(&store, "ann").await.id;

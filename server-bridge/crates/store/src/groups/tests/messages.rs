@@ -54,7 +54,7 @@ async fn a_message_is_posted_once_for_its_key_and_eight_are_the_most() {
         assert_eq!(world.say("9", CallMode::Background, parent).await, Passed::TooMany);
     }
     assert_eq!(call_of(world.say("1", CallMode::Background, parent).await), first);
-    let entries = world.store.entries_before(world.group, i64::MAX, 100).await.unwrap();
+    let entries = world.store.entries_before(world.group, i64::MAX, 100).await.unwrap().0;
     assert_eq!(entries.iter().filter(|entry| entry.kind == EntryKind::Agent).count(), 8);
     let notices: Vec<_> = entries.iter().filter(|entry| entry.kind == EntryKind::Server).collect();
     assert_eq!((notices.len(), notices[0].text.as_str()), (1, "enough"));

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 use tests::http::Client;
 use tests::{Asked, Machine, Reply, eventually};
 
+use super::private::{obedient, wish};
 use super::{PATIENCE, Team, echo, handle};
 use crate::agent_tools::asking;
+use crate::http_tools;
 
 /// The results of the tools of this turn.
 pub(crate) fn fresh(asked: &Asked) -> Vec<String> {
@@ -82,6 +84,73 @@ fn agents_of_no_group_have_no_tools_of_groups() {
         "{:?}",
         asked.tools()
     );
+}
+
+#[test]
+fn an_agent_has_only_the_tools_that_its_owner_chose() {
+    let shop = http_tools::echo();
+    let team = Team::with(obedient, http_tools::OPEN);
+    let tools = http_tools::Tools::of(&team.world);
+    for name in ["notes_read", "notes_add", "payroll"] {
+        tools
+            .put(&http_tools::document(name, &format!("http://127.0.0.1:{}/{name}", shop.port()), json!({})))
+            .unwrap();
+    }
+    let add = ["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"];
+    let add = |tools: &str| team.alice(&[&add[..], &["--tools", tools]].concat());
+    let offered = |text: &str| {
+        let before = team.said().len();
+        team.post(&team.world.alice, text);
+        let said = team.until_said(before + 1).pop().unwrap().1;
+        (team.world.model.asked().pop().unwrap().tools(), said)
+    };
+    let group = add("Read, http__notes_*");
+    let coder = group["agents"].as_array().unwrap().iter().find(|agent| agent["handle"] == "coder").unwrap();
+    assert_eq!(coder["tools"], json!(["Read", "http__notes_*"]));
+    let calls = [
+        ("search_tools", json!({"query": "asks the shop", "limit": 10})),
+        ("search_tools", json!({"query": "select:http__payroll"})),
+        ("http__payroll", json!({})),
+        ("Shell", json!({"command": "touch made"})),
+        ("SendMessage", json!({"to": "writer", "message": "hello"})),
+    ];
+    let (names, said) = offered(&format!("@coder go\n{}", wish(&calls)));
+    assert_eq!(names.iter().filter(|name| !name.starts_with("http__notes_")).count(), 2, "{names:?}");
+    assert!(names.contains(&"Read".to_owned()) && names.contains(&"search_tools".to_owned()), "{names:?}");
+    let results: Vec<_> = said.split(" | ").collect();
+    assert_eq!(results.len(), calls.len(), "{said}");
+    assert!(results[0].contains("http__notes_read") && results[0].contains("http__notes_add"), "{said}");
+    assert!(results[1].starts_with("coder heard") || results[1].contains("No tool matches"), "{said}");
+    for result in &results[2..] {
+        assert!(result.contains("there is no tool"), "{said}");
+    }
+    assert!(!team.world.machine.workspace().join("made").exists());
+    assert!(!said.contains("payroll:"), "{said}");
+
+    // A sub-agent has no more.
+    add("Read,SubAgent");
+    let below = json!([["Shell", {"command": "touch made"}]]).to_string();
+    let (names, said) = offered(&format!("@coder go\n{}", wish(&[("SubAgent", json!({"task": below}))])));
+    // The one that it called before stays declared, as one that is gone.
+    assert_eq!(names, ["Read", "SubAgent", "search_tools"]);
+    assert!(
+        said.contains("there is no tool") && !team.world.machine.workspace().join("made").exists(),
+        "{said}"
+    );
+
+    // Without a list it has all of its owner's.
+    team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
+    let (names, _) = offered("@coder hello");
+    assert!(names.contains(&"Shell".to_owned()) && names.contains(&"SendMessage".to_owned()), "{names:?}");
+
+    for tools in ["Read;Shell", "Read, ", "a/b", &"x".repeat(65)] {
+        let add = ["group", "add-agent", &team.group, "coder", "--on", "laptop", "--tools", tools];
+        let refused = team.world.alice.run(&add);
+        assert!(
+            refused.code != 0 && refused.stderr.contains("is not the name of a tool"),
+            "{tools} {refused:?}"
+        );
+    }
 }
 
 #[test]

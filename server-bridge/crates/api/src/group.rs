@@ -54,6 +54,10 @@ pub struct GroupAgent {
     pub model: Option<String>,
     /// What it is told about itself.
     pub persona: String,
+    /// The names of the tools that it may have, in which `*` stands for any text; null for all of its owner's.
+    #[serde(default)]
+    #[schema(required)]
+    pub tools: Option<Vec<String>>,
     /// The chat that it works in; null for everyone but its owner, and before its first call.
     #[serde(default)]
     #[schema(required)]
@@ -101,6 +105,10 @@ pub struct GroupAgentPut {
     /// What it is told about itself, at most 16 KiB.
     #[serde(default)]
     pub persona: String,
+    /// The names of the tools that it may have, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names. All of the
+    /// caller's if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
 }
 
 /// A grant to give or to change.

@@ -194,9 +194,10 @@ async fn run(globals: &Globals, command: GroupCommand) -> Result<ExitCode, Failu
             both(&Named { name: &name }, format!("{name} was removed from group {group}"))
         }
         GroupCommand::AddAgent(options) => {
-            let AddAgent { group, handle, on, approval, model, persona } = *options;
+            let AddAgent { group, handle, on, approval, model, persona, tools } = *options;
             let approval = approval.map(Approval::from);
-            let put = GroupAgentPut { runner: on, approval, model, persona: persona.unwrap_or_default() };
+            let persona = persona.unwrap_or_default();
+            let put = GroupAgentPut { runner: on, approval, model, persona, tools };
             let group = client.put_agent(group, &handle, &put).await?;
             both(&group, words::group(&group))
         }

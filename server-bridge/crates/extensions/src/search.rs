@@ -33,7 +33,7 @@ pub trait Offers: Send + Sync {
 }
 
 /// The tools of a source, and the services that they belong to.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Offer {
     /// The services' names, which tell models when to search.
     pub(crate) services: Vec<String>,
@@ -43,9 +43,10 @@ pub struct Offer {
 }
 
 /// A deferred tool, and the words beside its description that find it.
+#[derive(Clone)]
 pub(crate) struct Offered {
     pub(crate) tool: Arc<dyn Tool>,
-    /// The names that people use for it: its service's, its own, its title.
+    /// The names that people use for it: first its service's, then its own and its title.
     pub(crate) names: String,
     /// The names of its arguments.
     pub(crate) arguments: Vec<String>,
@@ -95,6 +96,7 @@ const BM25: (f64, f64) = (1.2, 0.4);
 
 /// The tool that finds tools.
 struct SearchTools {
+    offer: Arc<Offer>,
     index: Arc<LazyIndex>,
     /// The lines about services that cannot be asked.
     missing: Arc<str>,
@@ -124,19 +126,35 @@ struct Entry {
 impl SearchTools {
     /// The tool for these tools; services that cannot be asked are named with the reason in results.
     fn new(offer: Offer) -> Self {
-        let Offer { services, tools, missing } = offer;
+        let offer = Arc::new(offer);
         let entry = |offered: &Offered| {
             let tool = &offered.tool;
             Entry::of(tool.name(), &offered.names, tool.description(), &offered.arguments)
         };
-        let services: Vec<&str> = services.iter().map(String::as_str).collect();
+        let services: Vec<&str> = offer.services.iter().map(String::as_str).collect();
+        let indexed = Arc::clone(&offer);
         let index: Box<dyn FnOnce() -> Index + Send> =
-            Box::new(move || Index::of(tools.iter().map(entry).collect()));
+            Box::new(move || Index::of(indexed.tools.iter().map(entry).collect()));
         Self {
             index: Arc::new(LazyLock::new(index)),
-            missing: told(&missing).into(),
+            missing: told(&offer.missing).into(),
             description: described(&services),
+            offer,
         }
+    }
+}
+
+impl Offer {
+    /// The same with these tools alone, and with the services that they belong to.
+    fn only(&self, holds: &dyn Fn(&str) -> bool) -> Self {
+        let tools: Vec<_> = self.tools.iter().filter(|offered| holds(offered.tool.name())).cloned().collect();
+        let belongs = |offered: &Offered, service: &str| {
+            offered.names.strip_prefix(service).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        };
+        let has_tools = |service: &String| tools.iter().any(|offered| belongs(offered, service));
+        let services = self.services.iter().filter(|service| has_tools(service)).cloned().collect();
+        // Of a service that cannot be asked, nobody knows the tools.
+        Self { services, tools, missing: Vec::new() }
     }
 }
 
@@ -192,6 +210,11 @@ impl Tool for SearchTools {
 
     fn rules(&self) -> Rules {
         Rules::of(Access::Read).without_machine().finds_tools()
+    }
+
+    fn within(&self, holds: &dyn Fn(&str) -> bool) -> Option<Arc<dyn Tool>> {
+        let holds_all = self.offer.tools.iter().all(|offered| holds(offered.tool.name()));
+        (!holds_all).then(|| Arc::new(Self::new(self.offer.only(holds))) as Arc<dyn Tool>)
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {

@@ -12,6 +12,12 @@ pub const DIGEST_ENTRIES: i64 = 200;
 /// the log and the files of a step.
 pub const ASKING_MAX_BYTES: usize = 1024 * 1024 - 64 * 1024;
 
+/// The most tools that an agent's list may name.
+pub const AGENT_TOOLS_MAX: usize = 200;
+
+/// The longest name of a tool, in bytes: as models may call it.
+pub const TOOL_NAME_MAX_BYTES: usize = 64;
+
 /// The entries of the log that a client gets at once.
 pub const ENTRIES_LISTED: u32 = 100;
 

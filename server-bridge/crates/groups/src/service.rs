@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::error::{Error, Result};
 use crate::handing::Carrier;
 use crate::house::Inner;
+use crate::limits::{AGENT_TOOLS_MAX, TOOL_NAME_MAX_BYTES};
 use crate::mentions::unfit;
 use crate::persona::Persona;
 use crate::rights::{Action, check};
@@ -193,12 +194,14 @@ impl Groups {
                 format!("you have no runner named {}; `sandbridge runner list` shows yours", put.runner),
             ));
         }
+        let tools_json = put.tools.map(tool_names).transpose()?;
         let draft = AgentDraft {
             handle,
             runner: &put.runner,
             approval: approval.as_str(),
             model: put.model.as_deref().filter(|model| !model.is_empty()),
             persona: put.persona.trim(),
+            tools_json: tools_json.as_deref(),
         };
         self.0.store.put_group_agent(group, user.id, draft).await?;
         let target = format!("{group}: @{handle} on {}", put.runner);
@@ -361,4 +364,29 @@ fn access(word: &GroupAccess) -> Result<Access> {
 /// What it is to add, change or remove a person who has, had or gets this access.
 fn managing(access: Access) -> Action {
     if access >= Access::Editor { Action::ManageEditors } else { Action::ManagePeople }
+}
+
+/// The names of tools for an agent as they are stored: each once.
+///
+/// # Errors
+/// [`Error::Refused`] for none, too many, and what no tool can be called.
+fn tool_names(wanted: Vec<String>) -> Result<String> {
+    let mut names: Vec<String> = wanted.into_iter().map(|name| name.trim().to_owned()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() || names.len() > AGENT_TOOLS_MAX {
+        return Err(Error::invalid(format!(
+            "name 1 to {AGENT_TOOLS_MAX} tools, or none of them at all for an agent that may have all of yours"
+        )));
+    }
+    let is_name = |name: &str| {
+        (1..=TOOL_NAME_MAX_BYTES).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-*".contains(&byte))
+    };
+    match names.iter().find(|name| !is_name(name)) {
+        Some(name) => Err(Error::invalid(format!(
+            "{name:?} is not the name of a tool: write letters, digits, '_' and '-', and '*' for any text"
+        ))),
+        None => Ok(serde_json::to_string(&names).expect("names are always JSON")),
+    }
 }

@@ -38,6 +38,7 @@ impl Inner {
                 runner: agent.runner,
                 model: agent.model,
                 persona: agent.persona,
+                tools: agent.tools_json.and_then(|names| serde_json::from_str(&names).ok()),
             });
         }
         let people = self.store.group_people(group.id).await?;

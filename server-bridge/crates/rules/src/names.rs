@@ -1,5 +1,7 @@
 //! Names of tools: ours, and those that peers use for the same tools.
 
+use crate::wild::Wild;
+
 /// Our tools, in alphabetical order.
 pub const TOOLS: &[&str] = &[
     "AskUser",
@@ -85,6 +87,11 @@ pub fn ours(name: &str) -> &str {
     ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)
 }
 
+/// True if a tool has one of these names, in our words or a peer's; `*` stands for any text.
+pub fn is_among(names: &[String], tool: &str) -> bool {
+    names.iter().any(|name| ours(name) == tool || Wild::stars(name).matches(tool))
+}
+
 /// The name that peers use most for one of our tools.
 pub fn peers(name: &str) -> &str {
     ALIASES.iter().find(|(_, ours)| *ours == name).map_or(name, |(peer, _)| peer)
@@ -120,4 +127,29 @@ fn is_one_off(one: &str, other: &str) -> bool {
             && rest.len() > 1
             && rest[0] == other_rest[1]
             && rest[1] == other_rest[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_our_names_those_of_peers_and_stars() {
+        let names: Vec<String> = ["Read", "Bash", "mcp__git__*", "*_list"].map(str::to_owned).into();
+        for (tool, is_among_them) in [
+            ("Read", true),
+            ("Reader", false),
+            ("Shell", true),
+            ("Bash", true),
+            ("mcp__git__push", true),
+            ("mcp__github__push", false),
+            ("memory_list", true),
+            ("memory_listing", false),
+            ("http__notes", false),
+        ] {
+            assert_eq!(is_among(&names, tool), is_among_them, "{tool}");
+        }
+        assert!(!is_among(&[], "Read") && is_among(&["*".to_owned()], "Read"));
+        assert!(!is_among(&["Http".to_owned()], "http__notes"), "each HTTP tool is named");
+    }
 }

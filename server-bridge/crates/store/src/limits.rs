@@ -318,6 +318,8 @@ pub const GROUP_AGENTS: i64 = 50;
 pub const GROUP_TITLE_MAX_BYTES: usize = 200;
 /// The longest persona of an agent, in bytes.
 pub const PERSONA_MAX_BYTES: usize = 16 * 1024;
+/// The longest list of an agent's tools, in bytes as JSON.
+pub const AGENT_TOOLS_MAX_BYTES: usize = 16 * 1024;
 /// The longest text of an entry of a group, in bytes.
 pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
 /// The most that agents say to each other without a person, for one thing that a person asked for.

@@ -37,6 +37,7 @@ export function AgentCard({ group, agent, act, onEdit }: Props) {
         {t("ownedBy", { owner })} · {t("approves", { mode: approval })}
         {agent.model !== null && ` · ${agent.model}`}
       </p>
+      {agent.tools !== null && <p className="hint">{t("onlyTools", { names: agent.tools.join(", ") })}</p>}
       {persona !== "" && <p className={styles.persona}>{persona}</p>}
       {isOwn && <Grants group={group} agent={agent} act={act} />}
       <div className={styles.line}>

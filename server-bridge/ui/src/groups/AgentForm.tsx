@@ -16,6 +16,12 @@ interface Props {
   onSaved: () => Promise<void>;
 }
 
+/** The names in a list that a person wrote; null for none. */
+function namesIn(text: string): string[] | null {
+  const names = text.split(/[\s,，、]+/).filter((name) => name !== "");
+  return names.length === 0 ? null : names;
+}
+
 /** The form that adds an agent on a machine of the user's, or changes it. */
 export function AgentForm({ group, edited, onSaved }: Props) {
   const { t } = useTranslation("groups");
@@ -29,11 +35,13 @@ export function AgentForm({ group, edited, onSaved }: Props) {
   const [approval, setApproval] = useState<ApprovalMode>((edited?.approval as ApprovalMode | undefined) ?? "ask");
   const [persona, setPersona] = useState(edited?.persona ?? "");
   const [model, setModel] = useState(edited?.model ?? "");
+  const [tools, setTools] = useState((edited?.tools ?? []).join(", "));
   const save = useAction(async () => {
-    await requests.putAgent(group.id, handle.trim().replace(/^@/, ""), { runner, approval, model: model.trim() || null, persona });
+    await requests.putAgent(group.id, handle.trim().replace(/^@/, ""), { runner, approval, model: model.trim() || null, persona, tools: namesIn(tools) });
     setHandle("");
     setModel("");
     setPersona("");
+    setTools("");
     await onSaved();
   });
   const submit = (event: FormEvent) => {
@@ -72,6 +80,9 @@ export function AgentForm({ group, edited, onSaved }: Props) {
       </div>
       <Field label={t("persona")} hint={t("personaHint")}>
         {(id, hint) => <textarea id={id} aria-describedby={hint} rows={2} value={persona} onChange={(event) => setPersona(event.target.value)} />}
+      </Field>
+      <Field label={t("tools")} hint={t("toolsHint")}>
+        {(id, hint) => <input id={id} aria-describedby={hint} autoCapitalize="none" autoComplete="off" placeholder={t("allTools")} value={tools} onChange={(event) => setTools(event.target.value)} />}
       </Field>
       <Problem text={save.error} />
       <div className={styles.line}>

@@ -38,6 +38,8 @@ mod toolbox;
 mod typed;
 pub mod visible;
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -83,6 +85,12 @@ pub trait Tool: Send + Sync + 'static {
     ///
     /// Fails with a text for the model that names the error.
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String>;
+
+    /// The same tool for an agent that has only the tools whose names `holds` accepts, if this one tells of others; `None` if it is no
+    /// different.
+    fn within(&self, _holds: &dyn Fn(&str) -> bool) -> Option<Arc<dyn Tool>> {
+        None
+    }
 }
 
 /// One call of a tool, with parsed arguments.

@@ -48,6 +48,12 @@ impl Toolbox {
         })
     }
 
+    /// Those of its tools whose names are wanted, and what finds deferred ones if there are any among them.
+    pub fn named(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let has_deferred = self.iter().any(|tool| tool.rules().is_deferred && is_wanted(tool.name()));
+        self.those(|tool| is_wanted(tool.name()) || has_deferred && tool.rules().finds_tools)
+    }
+
     /// The same without the tools that call sub-agents.
     pub fn without_sub_agents(&self) -> Self {
         self.those(|tool| tool.rules().beside != super::Beside::SubAgents)
@@ -136,7 +142,18 @@ impl Toolbox {
     }
 
     fn those(&self, are_wanted: impl Fn(&dyn Tool) -> bool) -> Self {
-        Self(self.iter().filter(|tool| are_wanted(tool.as_ref())).cloned().collect())
+        let kept: Self = Self(self.iter().filter(|tool| are_wanted(tool.as_ref())).cloned().collect());
+        let holds = |name: &str| kept.holds(name);
+        let changed: Vec<_> = kept.iter().map(|tool| tool.within(&holds)).collect();
+        if changed.iter().all(Option::is_none) {
+            return kept;
+        }
+        Self(
+            kept.iter()
+                .zip(changed)
+                .map(|(tool, changed)| changed.unwrap_or_else(|| Arc::clone(tool)))
+                .collect(),
+        )
     }
 }
 

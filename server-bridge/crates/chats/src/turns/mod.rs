@@ -107,9 +107,9 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                     };
                     // Machines and servers are waited for, unless its user stops it.
                     let tools = tokio::select! {
-                        tools = service.tools.snapshot_for(user, chat) => tools,
-                        () = cancelled.cancelled() => service.tools.snapshot(),
-                        () = stop.cancelled() => service.tools.snapshot(),
+                        tools = tools_of(service, user, chat) => tools,
+                        () = cancelled.cancelled() => Toolbox::default(),
+                        () = stop.cancelled() => Toolbox::default(),
                     };
                     let (ports, ancestry) = top(service, user, chat, turn, tools);
                     let stops = (cancelled, &stop);
@@ -123,6 +123,23 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
             }
         }
     }));
+}
+
+/// The tools of a turn that begins: those of its user, of which an agent of a group may have only what its owner chose.
+async fn tools_of(service: &House, user: &User, chat: &ChatId) -> Toolbox {
+    let all = service.tools.snapshot_for(user, chat).await;
+    match store::until_done(|| service.store.tools_of_agent_in(chat)).await {
+        Ok(None) => all,
+        Ok(Some(names)) => {
+            // A list that cannot be read allows nothing.
+            let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
+            all.named(|tool| rules::names::is_among(&names, tool))
+        }
+        Err(error) => {
+            tracing::error!(%error, %chat, "the tools of a turn could not be found: it has none");
+            Toolbox::default()
+        }
+    }
 }
 
 /// The ports and the ancestry of a turn of a user's own chat.

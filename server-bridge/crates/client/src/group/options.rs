@@ -23,6 +23,9 @@ pub(crate) struct AddAgent {
     /// What it is told about itself
     #[arg(long)]
     pub(super) persona: Option<String>,
+    /// The only tools that it may have, such as 'Read,Grep,mcp__github__*' [default: all of yours]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(super) tools: Option<Vec<String>>,
 }
 
 /// Chains: steps that several agents do one after the other

@@ -85,3 +85,59 @@ fn two_hundred_tools_cost_the_prompt_little() {
         (0..200).map(|at| (format!("server{at}"), "x".repeat(10_000))).collect();
     assert!(told(&missing).len() / 4 < 1_000, "reasons are cut");
 }
+
+/// A deferred tool of a service.
+struct Of(&'static str, &'static str);
+
+impl Tool for Of {
+    fn name(&self) -> &str {
+        self.1
+    }
+    fn description(&self) -> &str {
+        "Does something"
+    }
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "properties": {}})
+    }
+    fn rules(&self) -> Rules {
+        Rules::of(Access::Read).deferred()
+    }
+    fn understand(&self, _: Map<String, Value>) -> Result<Box<dyn Call>, String> {
+        Err("it can do nothing".to_owned())
+    }
+}
+
+#[test]
+fn an_agent_with_few_tools_finds_those_and_hears_of_their_services_alone() {
+    let tools = [Of("git", "mcp__git__push"), Of("git", "mcp__git__pull"), Of("github", "mcp__github__push")];
+    let offer = Offer {
+        services: vec!["git".to_owned(), "github".to_owned(), "mail".to_owned()],
+        tools: tools
+            .into_iter()
+            .map(|tool| Offered {
+                names: format!("{} {}", tool.0, tool.1),
+                arguments: Vec::new(),
+                tool: Arc::new(tool),
+            })
+            .collect(),
+        missing: vec![("mail".to_owned(), "it is offline".to_owned())],
+    };
+    let deferred: Vec<Arc<dyn Tool>> = offer.tools.iter().map(|offered| Arc::clone(&offered.tool)).collect();
+    let search: Arc<dyn Tool> = Arc::new(SearchTools::new(offer));
+    let all: agent::tool::Toolbox = std::iter::once(search).chain(deferred).collect::<Vec<_>>().into();
+    let about = |tools: &agent::tool::Toolbox| {
+        let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
+        let search = tools.iter().find(|tool| tool.name() == "search_tools");
+        (names.join(" "), search.map(|tool| tool.description().to_owned()).unwrap_or_default())
+    };
+    let (names, description) = about(&all);
+    assert_eq!(names, "search_tools mcp__git__push mcp__git__pull mcp__github__push");
+    assert!(description.contains("these services: git, github, mail."), "{description}");
+    let (names, description) = about(&all.named(|tool| tool.starts_with("mcp__github__")));
+    assert_eq!(names, "search_tools mcp__github__push");
+    assert!(description.contains("these services: github."), "{description}");
+    let (names, description) = about(&all.named(|tool| tool == "mcp__git__pull"));
+    assert_eq!(names, "search_tools mcp__git__pull");
+    assert!(description.contains("these services: git."), "{description}");
+    assert_eq!(about(&all.named(|tool| tool == "Read")), (String::new(), String::new()));
+}

@@ -4,7 +4,9 @@ use sqlx::FromRow;
 
 use crate::chats::create_in;
 use crate::error::{Error, Result, check_length};
-use crate::limits::{GROUP_AGENTS, GROUP_PEOPLE, PERSONA_MAX_BYTES, SETTING_VALUE_MAX_BYTES};
+use crate::limits::{
+    AGENT_TOOLS_MAX_BYTES, GROUP_AGENTS, GROUP_PEOPLE, PERSONA_MAX_BYTES, SETTING_VALUE_MAX_BYTES,
+};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
@@ -70,6 +72,8 @@ pub struct GroupAgent {
     pub model: Option<String>,
     /// What it is told about itself.
     pub persona: String,
+    /// The names of the tools that it may have, as a JSON list; all of its owner's without one.
+    pub tools_json: Option<String>,
     /// The chat that it works in, once it has one.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
@@ -92,11 +96,13 @@ pub struct AgentDraft<'a> {
     pub model: Option<&'a str>,
     /// What it is told about itself.
     pub persona: &'a str,
+    /// The names of the tools that it may have, in which `*` stands for any text, as a JSON list; `None` for all of its owner's.
+    pub tools_json: Option<&'a str>,
 }
 
 macro_rules! agents {
     () => {
-        "SELECT a.id, a.group_id, a.handle, a.owner_id, u.name AS owner_name, a.runner, a.approval, a.model, a.persona, a.chat_id,
+        "SELECT a.id, a.group_id, a.handle, a.owner_id, u.name AS owner_name, a.runner, a.approval, a.model, a.persona, a.tools_json, a.chat_id,
             a.seen_id, a.removed_at_ms IS NOT NULL AS is_removed
          FROM group_agents a JOIN users u ON u.id = a.owner_id"
     };
@@ -249,18 +255,33 @@ impl Store {
             .await?)
     }
 
+    /// The names of the tools that the agent whose chat this is may have, as a JSON list; `None` for one that may have all of its owner's, and for a chat that
+    /// people have to themselves.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn tools_of_agent_in(&self, chat: &ChatId) -> Result<Option<String>> {
+        let tools: Option<Option<String>> =
+            query_scalar("SELECT tools_json FROM group_agents WHERE chat_id = $1")
+                .bind(chat)
+                .fetch_optional(self.database.latest())
+                .await?;
+        Ok(tools.flatten())
+    }
+
     /// Adds an agent to a group, or changes the settings of the one that this user has there under the handle; returns its id.
     ///
     /// # Errors
-    /// [`Error::Taken`] if another user's agent has the handle; [`Error::Invalid`] beyond 50 agents and 16 KiB of persona.
+    /// [`Error::Taken`] if another user's agent has the handle; [`Error::Invalid`] beyond 50 agents, 16 KiB of persona and 16 KiB of tools.
     pub async fn put_group_agent(&self, group: i64, owner: UserId, draft: AgentDraft<'_>) -> Result<i64> {
-        let AgentDraft { handle, runner, approval, model, persona } = draft;
+        let AgentDraft { handle, runner, approval, model, persona, tools_json } = draft;
         check_length("persona", persona, PERSONA_MAX_BYTES)?;
         for (what, text) in
             [("handle", handle), ("runner's name", runner), ("model's name", model.unwrap_or(""))]
         {
             check_length(what, text, SETTING_VALUE_MAX_BYTES)?;
         }
+        check_length("list of tools", tools_json.unwrap_or(""), AGENT_TOOLS_MAX_BYTES)?;
         let key = handle.to_lowercase();
         let mut transaction = self.database.write(Scope::Group(group)).await?;
         let known: Option<(i64, UserId)> = query_as(
@@ -276,13 +297,15 @@ impl Store {
             }
             Some((id, _)) => {
                 query(
-                    "UPDATE group_agents SET handle = $1, runner = $2, approval = $3, model = $4, persona = $5 WHERE id = $6",
+                    "UPDATE group_agents SET handle = $1, runner = $2, approval = $3, model = $4, persona = $5, tools_json = $6
+                     WHERE id = $7",
                 )
                 .bind(handle)
                 .bind(runner)
                 .bind(approval)
                 .bind(model)
                 .bind(persona)
+                .bind(tools_json)
                 .bind(id)
                 .execute(&mut transaction)
                 .await?;
@@ -300,8 +323,8 @@ impl Store {
                     return Err(Error::Invalid { what: "group", rule });
                 }
                 query_scalar(
-                    "INSERT INTO group_agents (group_id, handle, handle_key, owner_id, runner, approval, model, persona, created_at_ms)
-                     SELECT $1, $2, $3, p.user_id, $5, $6, $7, $8, $9 FROM group_people p WHERE p.group_id = $1 AND p.user_id = $4
+                    "INSERT INTO group_agents (group_id, handle, handle_key, owner_id, runner, approval, model, persona, created_at_ms, tools_json)
+                     SELECT $1, $2, $3, p.user_id, $5, $6, $7, $8, $9, $10 FROM group_people p WHERE p.group_id = $1 AND p.user_id = $4
                      RETURNING id",
                 )
                 .bind(group)
@@ -313,6 +336,7 @@ impl Store {
                 .bind(model)
                 .bind(persona)
                 .bind(self.now_ms())
+                .bind(tools_json)
                 .fetch_optional(&mut transaction)
                 .await?
                 // Its owner was removed meanwhile.

@@ -21,7 +21,7 @@ async fn user(store: &Store, name: &str) -> User {
 }
 
 fn draft(handle: &str) -> AgentDraft<'_> {
-    AgentDraft { handle, runner: "laptop", approval: "ask", model: None, persona: "" }
+    AgentDraft { handle, runner: "laptop", approval: "ask", model: None, persona: "", tools_json: None }
 }
 
 impl World {

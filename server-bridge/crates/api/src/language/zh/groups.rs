@@ -189,6 +189,14 @@ pub(super) const TABLE: &[Row] = &[
         "{} is not an approval mode; use plan, ask, auto-edit or full",
         "{0} 不是审批模式；请使用 plan、ask、auto-edit 或 full",
     ),
+    (
+        "name 1 to {} tools, or none of them at all for an agent that may have all of yours",
+        "请列出 1 至 {0} 个工具；若智能体可以使用你的全部工具，则不要列出",
+    ),
+    (
+        "{} is not the name of a tool: write letters, digits, '_' and '-', and '*' for any text",
+        "{0} 不是工具名：可用字母、数字、“_”和“-”，“*”表示任意文字",
+    ),
     ("{} is not a mode of a grant; use ask or own", "{0} 不是有效的授权方式；请使用 ask 或 own"),
     (
         "{} is not a kind of access; use owner, editor, member or reader",

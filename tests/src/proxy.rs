@@ -4,6 +4,7 @@
 //! program ──▶ proxy ──▶ server, or the next one that listens
 //!               │ cut: all its current connections meet the same fate; new ones are not affected
 //!               │ part: nothing moves on any of them, and new ones wait
+//!               │ mute: the same in one direction
 //! ```
 
 use std::io::{ErrorKind, Read, Write};
@@ -35,6 +36,13 @@ pub enum Fate {
     },
     /// Nothing moves for this long; then it continues.
     Stall(Duration),
+    /// Nothing of the server's, or of the program's, moves for this long; then it continues.
+    Mute {
+        /// How long.
+        pause: Duration,
+        /// True if the server is not heard, false if the program is not.
+        from_server: bool,
+    },
     /// Nothing moves for this long; then it is reset.
     StallAndReset(Duration),
     /// The program's side has ended, the server's is open and silent for this long, then reset.
@@ -53,6 +61,8 @@ struct Connections {
     is_closed: bool,
     /// New ones begin after this.
     parted_until: Option<Instant>,
+    /// On new ones, the server's bytes, or the program's, pass after this.
+    muted_until: Option<(Instant, bool)>,
     open: Vec<Weak<Connection>>,
 }
 
@@ -65,8 +75,8 @@ struct Connection {
 /// The data that may pass.
 #[derive(Default)]
 struct Gate {
-    /// Nothing before this time.
-    closed_until: Option<Instant>,
+    /// Nothing before this time: of the program's bytes, and of the server's.
+    closed_until: [Option<Instant>; 2],
     /// This much more in one direction, then a reset.
     rest: Option<(usize, bool)>,
     /// Nothing any more.
@@ -108,7 +118,11 @@ impl Proxy {
                 // While all servers are away, so is the proxy.
                 let Some(server) = in_turn.flat_map(TcpStream::connect).next() else { continue };
                 connections.open.retain(|connection| connection.strong_count() > 0);
-                connections.open.push(Arc::downgrade(&forward(program, server)));
+                let mut gate = Gate::default();
+                if let Some((until, from_server)) = connections.muted_until {
+                    gate.closed_until[usize::from(from_server)] = Some(until);
+                }
+                connections.open.push(Arc::downgrade(&forward(program, server, gate)));
             }
         });
         Self { url: format!("http://{address}"), address, connections }
@@ -131,6 +145,12 @@ impl Proxy {
         lock(&self.connections).parted_until = Some(Instant::now() + pause);
         self.cut(Fate::Stall(pause));
     }
+
+    /// Lets nothing of the server's, or nothing of the programs', pass for this long, on new connections neither.
+    pub fn mute(&self, pause: Duration, from_server: bool) {
+        lock(&self.connections).muted_until = Some((Instant::now() + pause, from_server));
+        self.cut(Fate::Mute { pause, from_server });
+    }
 }
 
 impl Drop for Proxy {
@@ -149,6 +169,9 @@ impl Connection {
             Fate::End => self.end(),
             Fate::Truncate { bytes, from_server } => lock(&self.gate).rest = Some((bytes, from_server)),
             Fate::Stall(pause) => self.stall(pause),
+            Fate::Mute { pause, from_server } => {
+                lock(&self.gate).closed_until[usize::from(from_server)] = Some(Instant::now() + pause);
+            }
             Fate::StallAndReset(pause) => {
                 self.stall(pause);
                 self.later(pause, Self::reset);
@@ -162,7 +185,7 @@ impl Connection {
     }
 
     fn stall(&self, pause: Duration) {
-        lock(&self.gate).closed_until = Some(Instant::now() + pause);
+        lock(&self.gate).closed_until = [Some(Instant::now() + pause); 2];
     }
 
     fn later(self: &Arc<Self>, pause: Duration, then: fn(&Self)) {
@@ -196,7 +219,8 @@ impl Connection {
     fn admit(&self, wanted: usize, from_server: bool) -> (usize, bool) {
         loop {
             let mut gate = lock(&self.gate);
-            let pause = gate.closed_until.and_then(|until| until.checked_duration_since(Instant::now()));
+            let closed_until = gate.closed_until[usize::from(from_server)];
+            let pause = closed_until.and_then(|until| until.checked_duration_since(Instant::now()));
             match (pause, &mut gate.rest) {
                 (Some(pause), _) => {
                     drop(gate);
@@ -241,12 +265,12 @@ fn address_of(server: &Server) -> SocketAddr {
     server.url().trim_start_matches("http://").parse().unwrap()
 }
 
-fn forward(program: TcpStream, server: TcpStream) -> Arc<Connection> {
+fn forward(program: TcpStream, server: TcpStream, gate: Gate) -> Arc<Connection> {
     for stream in [&program, &server] {
         stream.set_nodelay(true).unwrap();
         stream.set_write_timeout(Some(WRITE_LOOK)).unwrap();
     }
-    let connection = Arc::new(Connection { program, server, gate: Mutex::default() });
+    let connection = Arc::new(Connection { program, server, gate: Mutex::new(gate) });
     for from_server in [true, false] {
         let connection = Arc::clone(&connection);
         std::thread::spawn(move || connection.pass(from_server));

@@ -81,6 +81,17 @@ impl Terminal {
         }
     }
 
+    /// True if a text is shown since the last wait. It stays.
+    pub fn shows(&mut self, text: &str) -> bool {
+        self.shown.extend(self.output.try_iter().flatten());
+        self.shown.windows(text.len()).any(|window| window == text.as_bytes())
+    }
+
+    /// True if the program has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.program.try_wait().unwrap().is_some()
+    }
+
     /// Changes the window's size, and notifies the program as the kernel would.
     pub fn resize(&self, rows: u16, columns: u16) {
         resize(&self.master, rows, columns);

@@ -8,6 +8,7 @@
 //! `SANDBRIDGE_NODE_FAULTS` sets the number of faults; `scripts/soak` has more.
 
 mod load;
+mod terminal;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +46,8 @@ enum Fault {
     Restart,
     /// A node is not reached by the others.
     Part,
+    /// The others hear nothing of a node that hears them, or the other way round.
+    Mute,
     /// The connections between nodes end.
     CutPeers,
     /// The connections of people and runners end.
@@ -53,11 +56,12 @@ enum Fault {
     Database,
 }
 
-const FAULTS: [Fault; 7] = [
+const FAULTS: [Fault; 8] = [
     Fault::Kill,
     Fault::Freeze,
     Fault::Part,
     Fault::Database,
+    Fault::Mute,
     Fault::CutPeers,
     Fault::Restart,
     Fault::CutPeople,
@@ -114,6 +118,10 @@ impl House {
             Fault::Restart => self.start_again(node),
             Fault::Part => {
                 self.peers[node].part(pause);
+                thread::sleep(pause);
+            }
+            Fault::Mute => {
+                self.peers[node].mute(pause, random.within(0..2) == 0);
                 thread::sleep(pause);
             }
             Fault::CutPeers => drop(self.peers[node].cut(Fate::Reset)),

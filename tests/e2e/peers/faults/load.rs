@@ -14,16 +14,17 @@ use tests::platforms::telegram::{TOKEN, Telegram};
 use tests::random::Random;
 use tests::{Asked, Machine, Person, Reply, eventually};
 
+use super::terminal::typed;
 use crate::groups::tools::fresh;
 
 /// How long any answer may take beside a fault.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a request waits for its answer before it is repeated.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a request is repeated.
 const AGAIN: Duration = Duration::from_millis(200);
 /// How many kinds of work there are; each round has each of them, in any order.
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 /// How many rounds a user does at least, however short the faults are.
 const ROUNDS_MIN: usize = 3;
 /// How many commands are given in one chat.
@@ -44,13 +45,14 @@ pub(super) struct Count {
     pub(super) ended: usize,
 }
 
-/// What a user did: commands in chats, turns of agents, commands of the CLI, runs of a chain, messages from a messenger, and files
-/// that were written and read.
+/// What a user did: commands in chats, turns of agents, commands of the CLI and in terminals, runs of a chain, messages from a messenger, and
+/// files that were written and read.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     commands: Count,
     turns: Count,
     execs: Count,
+    terminals: Count,
     chains: Count,
     phone: Count,
     files: Count,
@@ -58,8 +60,8 @@ pub(super) struct Tally {
 
 impl Tally {
     /// All of them.
-    pub(super) fn counts(&self) -> [&Count; 6] {
-        [&self.commands, &self.turns, &self.execs, &self.chains, &self.phone, &self.files]
+    pub(super) fn counts(&self) -> [&Count; 7] {
+        [&self.commands, &self.turns, &self.execs, &self.terminals, &self.chains, &self.phone, &self.files]
     }
 }
 
@@ -170,12 +172,16 @@ impl Load {
                     tally.execs.ended += usize::from(self.exec(number));
                 }
                 3 => {
+                    tally.terminals.begun += 1;
+                    tally.terminals.ended += usize::from(self.terminal(number));
+                }
+                4 => {
                     let start = json!({"request": format!("run-{number}-"), "send_id": number.to_string()});
                     let path = format!("/groups/{}/chains/pair/runs", self.group);
                     let run = self.json("POST", &path, start.to_string().as_bytes());
                     runs.push((run["id"].as_i64().unwrap(), number));
                 }
-                4 => {
+                5 => {
                     self.telegram.say(PERSON, &format!("phone {number}"));
                     said.push(number);
                 }
@@ -270,6 +276,16 @@ impl Load {
             assert_eq!((stdout.as_str(), lines), (format!("out {number}\n").as_str(), 1));
         }
         code == Some(0)
+    }
+
+    /// Types a command into a terminal; true if that shows its output. The typed line does not show it, and what was typed is never repeated.
+    fn terminal(&self, number: usize) -> bool {
+        let number = number.to_string();
+        let command = format!("echo {number} >> terminals; echo shown ''{number}.");
+        let is_shown = typed(&self.person, &command, &format!("shown {number}."));
+        let lines = self.lines("terminals", &number);
+        assert!(lines <= 1 && (!is_shown || lines == 1), "{number} was typed once and ran {lines} times");
+        is_shown
     }
 
     /// Uploads a file and reads it again.

@@ -177,6 +177,7 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
             () = signalled() => {}
             // It lost the right to its database.
             () = shutdown.cancelled() => return,
+            () = drain::while_wanted(&state, node.as_ref()) => {}
         }
         if let Some(most) = config.node.drain {
             tracing::info!("stopping when the answers in progress have ended");

@@ -279,6 +279,52 @@ fn a_node_that_drains_gives_its_users_up_and_their_commands_go_on() {
 }
 
 #[test]
+fn an_administrator_drains_a_node_that_goes_on_running() {
+    let cluster = Cluster::new();
+    let (home, other) = (cluster.start(&[]), cluster.start(&[]));
+    let alice = home.person("alice");
+    let (elsewhere, machine) = online_at(&alice, &other);
+    let node = |person: &Person, url: &str| {
+        let nodes = person.json(&["node", "list", "--json"]);
+        let known = nodes.as_array().unwrap().iter().find(|node| node["url"] == url).unwrap();
+        (known["state"].as_str().unwrap().to_owned(), known["homes"].as_i64().unwrap())
+    };
+    let nodes = alice.json(&["node", "list", "--json"]);
+    let at_home = nodes.as_array().unwrap().iter().find(|node| node["homes"] == 1).unwrap();
+    let url = at_home["url"].as_str().unwrap();
+    let other_url =
+        nodes.as_array().unwrap().iter().find(|node| node["homes"] == 0).unwrap()["url"].as_str().unwrap();
+    let drained = elsewhere.run(&["node", "drain", url]);
+    assert!(drained.code == 0 && drained.stdout.contains("drains"), "{drained:?}");
+    eventually("the other node is the home", PATIENCE, || {
+        (node(&elsewhere, url) == ("draining".to_owned(), 0) && node(&elsewhere, other_url).1 == 1)
+            .then_some(())
+    });
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let ready = || agent.get(format!("{}/readyz", home.url())).call().unwrap().status().as_u16();
+    assert_eq!(ready(), 503);
+    // It forwards what still reaches it, to the runner too.
+    eventually("the runner is back", PATIENCE, || alice.is_online("laptop").then_some(()));
+    for person in [&alice, &elsewhere] {
+        let ran = eventually("a command runs", PATIENCE, || {
+            let ran = person.run(&["exec", "--", "sh", "-c", "echo ran >> all; echo ran"]);
+            (ran.code == 0).then_some(ran)
+        });
+        assert_eq!(ran.stdout, "ran\n");
+    }
+    assert_eq!(fs::read_to_string(machine.workspace().join("all")).unwrap(), "ran\nran\n");
+    assert_eq!(node(&elsewhere, url).1, 0, "it takes on nobody");
+    let last = elsewhere.run(&["node", "drain", other_url]);
+    assert!(last.code != 0 && last.stderr.contains("the only one that takes on users"), "{last:?}");
+    let bob = other.person("bob");
+    assert_ne!(bob.run(&["node", "drain", url, "--undo"]).code, 0, "for administrators");
+    let undone = elsewhere.run(&["node", "drain", url, "--undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    eventually("it is ready", PATIENCE, || (ready() == 200).then_some(()));
+    assert_eq!(node(&elsewhere, url).0, "up");
+}
+
+#[test]
 fn what_a_client_claims_of_itself_counts_for_nothing() {
     let cluster = Cluster::new();
     let (home, other) = (cluster.start(&[]), cluster.start(&[]));

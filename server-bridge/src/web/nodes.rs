@@ -1,7 +1,7 @@
 //! The nodes that share the server's database, for administrators.
 
 use accounts::{Node, NodeState};
-use api::node::NodeView;
+use api::node::{NodePut, NodeView};
 use api::words;
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +18,10 @@ use crate::web::state::AppState;
 
 /// The routes of nodes.
 pub(in crate::web) fn routes() -> Routes {
-    Routes::new().add(Access::Full, route!(list)).add(Access::Session, route!(forget))
+    Routes::new()
+        .add(Access::Full, route!(list))
+        .add(Access::Session, route!(put))
+        .add(Access::Session, route!(forget))
 }
 
 /// The nodes that share the database, by URL; none for a server that works alone. For administrators.
@@ -27,7 +30,21 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(state.accounts.nodes(&caller.user).await?.into_iter().map(node_view).collect()))
 }
 
-/// The node that is removed from the list.
+/// Drain a node, which gives up its users to the others and goes on running, or have it take on users again. It learns of it within some
+/// seconds. For administrators.
+#[utoipa::path(put, path = "/api/v1/nodes", tag = "settings", params(NodeQuery), request_body = NodePut,
+    responses((status = 204), (status = 400), (status = 403), (status = 404)))]
+pub async fn put(
+    State(state): State<AppState>,
+    caller: Caller,
+    extract::Query(NodeQuery { url }): extract::Query<NodeQuery>,
+    extract::Json(NodePut { draining }): extract::Json<NodePut>,
+) -> Result<StatusCode, ApiError> {
+    state.accounts.drain_node(&caller.user, &url, draining).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The node that a request is about.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct NodeQuery {

@@ -34,17 +34,15 @@ impl Readiness {
         self.is_away.store(is_away, Ordering::Release);
     }
 
-    /// Notes that the server is about to stop.
-    pub fn set_draining(&self) {
-        self.is_draining.store(true, Ordering::Release);
+    /// Notes that the server drains: it is about to stop, or an administrator wants it. Or that it no longer does.
+    pub fn set_draining(&self, is_draining: bool) {
+        self.is_draining.store(is_draining, Ordering::Release);
     }
 
     /// The reason why no work should come.
     fn obstacle(&self) -> Option<&'static str> {
         if self.is_draining.load(Ordering::Acquire) {
-            return Some(
-                "the server is about to stop; send requests to another node, or try again in a moment",
-            );
+            return Some("the server drains; send requests to another node, or try again in a moment");
         }
         if self.is_away.load(Ordering::Acquire) {
             return Some("the server's database is unavailable; try again in a moment");

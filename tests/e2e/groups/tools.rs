@@ -142,6 +142,14 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
     team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     let (names, _) = offered("@coder hello");
     assert!(names.contains(&"Shell".to_owned()) && names.contains(&"SendMessage".to_owned()), "{names:?}");
+    // A rule about any of them is a rule about a tool that exists.
+    let client = Client::login(&team.world.server, "alice");
+    for name in &names {
+        let rule = json!({"effect": "ask", "rule": name}).to_string();
+        let added = client.send("POST", "/rules", rule.as_bytes());
+        assert_eq!(added.status, 201, "{name} {added:?}");
+        assert_eq!(added.json()["warnings"], json!([]), "{name}");
+    }
 
     for tools in ["Read;Shell", "Read, ", "a/b", &"x".repeat(65)] {
         let add = ["group", "add-agent", &team.group, "coder", "--on", "laptop", "--tools", tools];

@@ -24,6 +24,19 @@ impl Accounts {
         Ok(self.store.pools())
     }
 
+    /// Drains a live node, or has it take on users again.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotAdmin`]; [`crate::Error::NotFound`]; [`crate::Error::Invalid`] for one that is not live, and for the last one that
+    /// takes on users.
+    pub async fn drain_node(&self, by: &User, url: &str, is_draining: bool) -> Result<()> {
+        check_admin(by)?;
+        let done = self.store.set_draining(url, is_draining).await;
+        let action = if is_draining { "node.drain" } else { "node.undrain" };
+        self.note_of_admin(by, action, url, done.is_ok()).await;
+        Ok(done?)
+    }
+
     /// Removes a dead node from the list.
     ///
     /// # Errors

@@ -31,3 +31,10 @@ pub struct NodeView {
     #[schema(required)]
     pub lease_until: i64,
 }
+
+/// What an administrator wants of a node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct NodePut {
+    /// True if it is to give up its users and take on no others; false if it is to take on users again.
+    pub draining: bool,
+}

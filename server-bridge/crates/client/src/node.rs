@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use api::node::NodeView;
+use api::node::{NodePut, NodeView};
 use clap::Parser;
 use serde::Serialize;
 
@@ -18,6 +18,14 @@ use crate::globals::Globals;
 pub(crate) enum NodeCommand {
     /// List the nodes with their states and the number of users that each works for
     List,
+    /// Have a node give up its users to the others, and take on no more
+    Drain {
+        /// Its URL, as the list shows it
+        url: String,
+        /// Have it take on users again
+        #[arg(long)]
+        undo: bool,
+    },
     /// Remove a dead node from the list
     Forget {
         /// Its URL, as the list shows it
@@ -27,7 +35,7 @@ pub(crate) enum NodeCommand {
 
 /// The node that a command was about.
 #[derive(Serialize)]
-struct Forgotten<'a> {
+struct About<'a> {
     url: &'a str,
 }
 
@@ -46,9 +54,20 @@ async fn run(globals: &Globals, command: NodeCommand) -> Result<ExitCode, Failur
             let nodes = client.nodes().await?;
             both(&nodes, list_words(&nodes))
         }
+        NodeCommand::Drain { url, undo } => {
+            client.put_node(&url, &NodePut { draining: !undo }).await?;
+            let words = if undo {
+                format!("the node {url} takes on users again")
+            } else {
+                format!(
+                    "the node {url} drains: `sandbridge node list` shows the users that it still works for"
+                )
+            };
+            both(&About { url: &url }, words)
+        }
         NodeCommand::Forget { url } => {
             client.forget_node(&url).await?;
-            both(&Forgotten { url: &url }, format!("the node {url} was removed from the list"))
+            both(&About { url: &url }, format!("the node {url} was removed from the list"))
         }
     };
     output::line(if globals.json { &line } else { &words });

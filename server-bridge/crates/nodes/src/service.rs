@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use futures_util::future::BoxFuture;
 use metrics::counter;
 use store::{Claim, Error, Membership, NewNode, NodeId, Renewal, Store, UserId};
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -47,6 +48,8 @@ struct Inner {
     renewed_at: Mutex<Instant>,
     tasks: TaskTracker,
     is_draining: AtomicBool,
+    /// True while the database says that this node drains, by an administrator's word or its own.
+    drain_wanted: watch::Sender<bool>,
     has_swept: AtomicBool,
 }
 
@@ -103,6 +106,7 @@ impl Nodes {
             renewed_at: Mutex::new(joined_at),
             tasks: TaskTracker::new(),
             is_draining: AtomicBool::new(false),
+            drain_wanted: watch::Sender::new(false),
             has_swept: AtomicBool::new(false),
         });
         let node = Arc::downgrade(&inner);
@@ -158,6 +162,16 @@ impl Nodes {
         }
     }
 
+    /// Claims no more homes, or claims them again, without a word to the others: they know.
+    pub fn set_draining(&self, is_draining: bool) {
+        self.0.is_draining.store(is_draining, Ordering::Release);
+    }
+
+    /// True while the database says that this node drains, as of its last renewal.
+    pub fn drain_wanted(&self) -> watch::Receiver<bool> {
+        self.0.drain_wanted.subscribe()
+    }
+
     /// Gives up all homes and the lease, so that others need not wait for its end.
     pub async fn leave(&self) {
         if let Err(error) = self.0.store.leave_node(&self.0.new.id).await {
@@ -177,7 +191,11 @@ impl Inner {
             let sent_at = Instant::now();
             let renewed = timeout(NODE_LEASE, self.store.renew_node(&self.new.id, NODE_LEASE)).await;
             let (answer, error) = match renewed {
-                Ok(Ok(Renewal::Kept)) => (Answer::Renewed, None),
+                Ok(Ok(Renewal::Kept { is_draining })) => {
+                    self.drain_wanted
+                        .send_if_modified(|wanted| std::mem::replace(wanted, is_draining) != is_draining);
+                    (Answer::Renewed, None)
+                }
                 Ok(Ok(Renewal::Gone)) => (Answer::Refused, None),
                 Ok(Err(error)) => (Answer::None, Some(error)),
                 Err(_) => (Answer::None, None),

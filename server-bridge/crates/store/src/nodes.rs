@@ -3,6 +3,7 @@
 //! ```text
 //!           join             set_draining             leave
 //!   (none) ─────► up ──────────────────────► draining ─────► gone ──► (removed: forget, or another node with its URL joins)
+//!                  │   ◄────────────────────── (an administrator's word alone)
 //!                  └── a lease that is over, and another node claimed a home ──► gone ── join ──► up
 //! ```
 
@@ -15,7 +16,7 @@ use crate::database::newest_step;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{NODE_URL_MAX_BYTES, SCHEMA_OLDEST};
 use crate::membership::NodeId;
-use crate::sql::{Scope, Transaction, query, query_as};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 
 /// A node that joins.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ pub struct PeerNode {
 pub enum NodeState {
     /// It works for users.
     Up,
-    /// It finishes what it has begun.
+    /// It finishes what it has begun: it is about to stop, or an administrator drains it.
     Draining,
     /// It stopped, or another node took over after its lease.
     Gone,
@@ -88,7 +89,10 @@ pub struct Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
     /// The lease begins again.
-    Kept,
+    Kept {
+        /// True if the database says that the node drains.
+        is_draining: bool,
+    },
     /// The node counts as gone: its changes fail until it joins again.
     Gone,
 }
@@ -185,13 +189,15 @@ impl Store {
     pub async fn renew_node(&self, node: &NodeId, lease: Duration) -> Result<Renewal> {
         let mut transaction = self.database.unfenced().write(Scope::Alone).await?;
         let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
-        let renewed = query("UPDATE nodes SET lease_until_ms = $1 WHERE id = $2 AND state <> 'gone'")
-            .bind(now_ms + milliseconds(lease))
-            .bind(node.as_str())
-            .execute(&mut transaction)
-            .await?;
+        let state: Option<NodeState> = query_scalar(
+            "UPDATE nodes SET lease_until_ms = $1 WHERE id = $2 AND state <> 'gone' RETURNING state",
+        )
+        .bind(now_ms + milliseconds(lease))
+        .bind(node.as_str())
+        .fetch_optional(&mut transaction)
+        .await?;
         transaction.commit().await?;
-        Ok(if renewed.rows_affected() == 1 { Renewal::Kept } else { Renewal::Gone })
+        Ok(state.map_or(Renewal::Gone, |state| Renewal::Kept { is_draining: state == NodeState::Draining }))
     }
 
     /// Marks a node as draining.
@@ -203,6 +209,38 @@ impl Store {
             .bind(node.as_str())
             .execute(self.database.unfenced().writer(Scope::Alone))
             .await?;
+        Ok(())
+    }
+
+    /// Drains a live node that goes on working, or ends that; the node learns of it with its next renewal.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a node that is not live, and for the last one that takes on users.
+    pub async fn set_draining(&self, url: &str, is_draining: bool) -> Result<()> {
+        let mut transaction = self.database.unfenced().write(Scope::System).await?;
+        let invalid = |rule: &str| Err(Error::Invalid { what: "node", rule: rule.to_owned() });
+        if !is_live(self, &mut transaction, url).await?.ok_or_else(|| Error::not_found("node", url))? {
+            return invalid("is not at work");
+        }
+        if is_draining {
+            let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;
+            let others: i64 = query_scalar(
+                "SELECT COUNT(*) FROM nodes WHERE url <> $1 AND state = 'up' AND lease_until_ms > $2",
+            )
+            .bind(url)
+            .bind(now_ms)
+            .fetch_one(&mut transaction)
+            .await?;
+            if others == 0 {
+                return invalid("is the only one that takes on users; start another one first");
+            }
+        }
+        query("UPDATE nodes SET state = $1 WHERE url = $2 AND state <> 'gone'")
+            .bind(if is_draining { NodeState::Draining } else { NodeState::Up })
+            .bind(url)
+            .execute(&mut transaction)
+            .await?;
+        transaction.commit().await?;
         Ok(())
     }
 

@@ -27,6 +27,10 @@ export default function Nodes() {
     await requests.forgetNode(url);
     await loaded.reload();
   });
+  const drain = useAction(async (url: string, draining: boolean) => {
+    await requests.drainNode(url, draining);
+    await loaded.reload();
+  });
   return (
     <>
       <Ready loaded={loaded}>
@@ -38,19 +42,19 @@ export default function Nodes() {
           ) : (
             <ul className={styles.cards}>
               {nodes.map((node) => (
-                <NodeCard key={node.url} node={node} onForget={() => void forget.run(node.url)} />
+                <NodeCard key={node.url} node={node} onForget={() => void forget.run(node.url)} onDrain={(draining) => void drain.run(node.url, draining)} />
               ))}
             </ul>
           )
         }
       </Ready>
-      <Problem text={forget.error} />
+      <Problem text={forget.error ?? drain.error} />
       <p className="hint">{t("nodes.stopping")}</p>
     </>
   );
 }
 
-function NodeCard({ node, onForget }: { node: Node; onForget: () => void }) {
+function NodeCard({ node, onForget, onDrain }: { node: Node; onForget: () => void; onDrain: (draining: boolean) => void }) {
   const { t } = useTranslation("settings");
   const { absolute, second } = useTimeWords();
   const isLive = node.state === "up" || node.state === "draining";
@@ -75,6 +79,13 @@ function NodeCard({ node, onForget }: { node: Node; onForget: () => void }) {
           </div>
         ))}
       </dl>
+      {isLive && (
+        <div className={styles.actions}>
+          <button type="button" className="quiet" aria-label={t(node.state === "up" ? "nodes.drainName" : "nodes.undrainName", { url: node.url })} onClick={() => onDrain(node.state === "up")}>
+            {t(node.state === "up" ? "nodes.drain" : "nodes.undrain")}
+          </button>
+        </div>
+      )}
       {!isLive && (
         <div className={styles.actions}>
           <ConfirmButton

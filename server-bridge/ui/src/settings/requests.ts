@@ -202,6 +202,8 @@ export function createRequests(client: ApiClient) {
     },
 
     nodes: () => taken(client.GET("/api/v1/nodes")),
+    drainNode: async (url: string, draining: boolean) =>
+      void (await client.PUT("/api/v1/nodes", { params: { query: { url } }, body: { draining } })),
     forgetNode: async (url: string) => void (await client.DELETE("/api/v1/nodes", { params: { query: { url } } })),
 
     users: () => taken(client.GET("/api/v1/users")),

@@ -10,6 +10,9 @@ use crate::support::{add_user, store};
 /// A lease that is over at once.
 pub(crate) const OVER: Duration = Duration::ZERO;
 
+/// A lease that begins again, of a node that nobody drains.
+const KEPT: Renewal = Renewal::Kept { is_draining: false };
+
 /// A node at this URL.
 pub(crate) fn node(url: &str, lease: Duration) -> NewNode {
     let (id, version) = (NodeId::random(), "0.1.0".to_owned());
@@ -28,8 +31,8 @@ async fn a_url_has_one_live_node_and_a_dead_one_is_replaced() {
     let first = joined(&store, "http://a:1", NODE_LEASE).await;
     let error = store.join_node(&node("http://a:1", NODE_LEASE)).await.unwrap_err();
     assert!(matches!(&error, Error::NodeUrlInUse { url } if url == "http://a:1"), "{error}");
-    assert_eq!(store.renew_node(&first.id, OVER).await.unwrap(), Renewal::Kept);
-    assert_eq!(store.renew_node(&first.id, OVER).await.unwrap(), Renewal::Kept, "nobody took over");
+    assert_eq!(store.renew_node(&first.id, OVER).await.unwrap(), KEPT);
+    assert_eq!(store.renew_node(&first.id, OVER).await.unwrap(), KEPT, "nobody took over");
     let next = joined(&store, "http://a:1", NODE_LEASE).await;
     assert_eq!(store.renew_node(&first.id, NODE_LEASE).await.unwrap(), Renewal::Gone);
     assert!(matches!(store.join_node(&first).await, Err(Error::NodeUrlInUse { .. })));
@@ -101,4 +104,26 @@ async fn a_dead_node_is_forgotten_and_a_live_one_is_not() {
     assert!(store.nodes().await.unwrap().is_empty());
     let next = joined(&store, "http://b:1", NODE_LEASE).await;
     assert_eq!(store.claim_home(ann, &next.id).await.unwrap(), Claim::Home(2));
+}
+
+#[tokio::test]
+async fn a_node_is_drained_while_another_one_takes_on_users() {
+    let (store, _) = store().await;
+    let one = joined(&store, "http://a:1", NODE_LEASE).await;
+    let refused = async |url: &str| store.set_draining(url, true).await.unwrap_err().to_string();
+    assert!(refused("http://a:1").await.contains("the only one that takes on users"));
+    let other = joined(&store, "http://b:1", NODE_LEASE).await;
+    store.set_draining("http://a:1", true).await.unwrap();
+    store.set_draining("http://a:1", true).await.unwrap();
+    let draining = Renewal::Kept { is_draining: true };
+    assert_eq!(store.renew_node(&one.id, NODE_LEASE).await.unwrap(), draining);
+    assert_eq!(store.renew_node(&other.id, NODE_LEASE).await.unwrap(), KEPT);
+    assert!(refused("http://b:1").await.contains("the only one that takes on users"));
+    store.set_draining("http://a:1", false).await.unwrap();
+    assert_eq!(store.renew_node(&one.id, NODE_LEASE).await.unwrap(), KEPT);
+    store.set_draining("http://b:1", true).await.unwrap();
+    assert!(matches!(store.set_draining("http://c:1", true).await, Err(Error::NotFound { .. })));
+    store.leave_node(&other.id).await.unwrap();
+    assert!(refused("http://b:1").await.contains("is not at work"));
+    assert!(store.set_draining("http://b:1", false).await.is_err());
 }

@@ -183,12 +183,17 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the request's body did not arrive completely", "请求正文未完整送达"),
     (
-        "the server is about to stop; send requests to another node, or try again in a moment",
-        "服务器即将停止；请将请求发送到其他节点，或稍后重试",
+        "the server drains; send requests to another node, or try again in a moment",
+        "服务器正在排空；请将请求发送到其他节点，或稍后重试",
     ),
     (
         "the server is still taking over unfinished work; try again in a moment",
         "服务器仍在接管未完成的工作；请稍后重试",
+    ),
+    ("the {} is not at work", "{0*}未在运行"),
+    (
+        "the {} is the only one that takes on users; start another one first",
+        "只有{0*}在接收用户；请先启动另一个",
     ),
     (
         "the {} is still at work; stop it first, or wait 10 s after it died",

@@ -151,9 +151,6 @@ pub trait Display: Send + Sync {
     /// Adds the card of a call, without an event until [`Display::tell`]; the card that an earlier server made stays as it is.
     fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId>;
 
-    /// The card of the next call that has no result, if an earlier server made one.
-    fn left_card(&self) -> Option<MessageId>;
-
     /// Sends the event of a card that was added.
     fn tell(&self, message: MessageId);
 
@@ -314,8 +311,8 @@ pub trait SubAgents: Send + Sync {
     /// The sub-agent that the turn's agent calls by that name.
     fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named>;
 
-    /// What is on record of the call of a sub-agent that an earlier server began, and that this card shows.
-    fn called(&self, card: MessageId) -> Asked<'_, Called>;
+    /// What is on record of the turn's next call without a result, which is one of a sub-agent.
+    fn called(&self) -> Asked<'_, Called>;
 
     /// True if the user's sub-agent with this chat is at work.
     fn is_at_work(&self, chat: &ChatId) -> bool;

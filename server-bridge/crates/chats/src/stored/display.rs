@@ -51,10 +51,6 @@ impl Display for Stored {
         })
     }
 
-    fn left_card(&self) -> Option<MessageId> {
-        self.next_left_card()
-    }
-
     fn tell(&self, message: MessageId) {
         let untold = self.untold().remove(&message);
         if let Some(message) = untold {

@@ -47,8 +47,8 @@ impl SubAgents for Stored {
         })
     }
 
-    fn called(&self, card: MessageId) -> Asked<'_, Called> {
-        asked(self.on_record(card))
+    fn called(&self) -> Asked<'_, Called> {
+        asked(self.next_on_record())
     }
 
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>> {

@@ -26,7 +26,8 @@ pub(super) enum Left {
 
 impl Stored {
     /// See [`agent::engine::SubAgents::called`].
-    pub(super) async fn on_record(&self, card: MessageId) -> store::Result<Called> {
+    pub(super) async fn next_on_record(&self) -> store::Result<Called> {
+        let Some(card) = self.next_left_card() else { return Ok(Called::Nobody) };
         let called = self.service.store.called_sub_agent(self.user.id, &self.chat, card).await?;
         let Some(store::CalledSubAgent { agent, turn }) = called else { return Ok(Called::Nobody) };
         let (steps, is_over) = match &turn {

@@ -412,10 +412,6 @@ impl Display for Chat {
         self.asked("keep_call", message)
     }
 
-    fn left_card(&self) -> Option<MessageId> {
-        self.kept().left_cards.front().copied()
-    }
-
     fn tell(&self, message: MessageId) {
         self.log(format!("tell {}", message.0));
     }
@@ -567,8 +563,10 @@ impl SubAgents for Chat {
         self.asked("create", agent)
     }
 
-    fn called(&self, card: MessageId) -> Asked<'_, Called> {
-        let called = self.settings().called.get(&card).cloned().unwrap_or(Called::Nobody);
+    fn called(&self) -> Asked<'_, Called> {
+        let card = self.kept().left_cards.front().copied();
+        let called = card.and_then(|card| self.settings().called.get(&card).cloned());
+        let called = called.unwrap_or(Called::Nobody);
         self.asked("called", called)
     }
 

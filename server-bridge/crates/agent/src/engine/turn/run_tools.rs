@@ -198,8 +198,7 @@ impl Turn<'_> {
         let rules =
             self.ancestry.tools().iter().find(|tool| tool.name() == call.name).map(|tool| tool.rules());
         if rules.is_some_and(|rules| rules.beside == Beside::SubAgents) {
-            let Some(card) = self.display().left_card() else { return Ok(Before::Nothing) };
-            return Ok(match self.ports.sub_agents.called(card).await? {
+            return Ok(match self.ports.sub_agents.called().await? {
                 Called::Nobody => Before::Nothing,
                 Called::Agent(called) => Before::Called(called),
                 Called::Unknown => Before::Unknown,

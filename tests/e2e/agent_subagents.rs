@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::http::Client;
+use tests::random::{Random, count};
 use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, process};
 
 use crate::agent::{messages, new_chat, say};
@@ -181,6 +182,54 @@ fn a_sub_agent_that_waits_for_its_model_while_the_server_dies_asks_again() {
     );
     assert_eq!(fs::read_to_string(world.workspace().join("log")).unwrap(), "once\n");
     one_is_done(&world);
+}
+
+/// How many commands each sub-agent runs, one after the other.
+const COMMANDS: usize = 3;
+
+#[test]
+fn kills_of_the_server_repeat_no_command_of_a_sub_agent_and_lose_no_answer() {
+    let model = ScriptedModel::start(|asked| {
+        let (task, results) = (asked.last_of_user(), asked.results());
+        if !is_child(asked) {
+            return match results.is_empty() {
+                true => Reply::Call(vec![agent("one"), agent("two")]),
+                false => Reply::Say(results.join(" | ")),
+            };
+        }
+        let is_done = |result: &&String| {
+            // The server may die when a result is discarded on its runner and not yet in the conversation.
+            result.contains(&format!("did {task} "))
+                || result.contains("It ended with exit code 0 while the server")
+        };
+        // Of a call that was recorded and did not reach its runner, nobody knows if it ran: it is made again.
+        let done = results.iter().filter(is_done).count();
+        if done == COMMANDS {
+            return Reply::Say(format!("{task} is done"));
+        }
+        let command = format!("echo {task} {done} >> log; sleep 0.1; echo did {task} {done}");
+        Reply::Call(vec![("Shell", json!({"command": command}))])
+    });
+    let mut random = Random::seeded();
+    let mut world = World::new(&model, "full");
+    let log = world.workspace().join("log");
+    for round in 0..count("SANDBRIDGE_TURN_KILLS", 4) {
+        world.chat = new_chat(&world.client, "full");
+        world.say("begin");
+        for _ in 0..=random.within(0..2) {
+            std::thread::sleep(Duration::from_millis(random.within(0..1_200)));
+            kill(&mut world, &model);
+        }
+        let answer = world.answer();
+        assert_eq!(answer["agent"]["status"], "done", "round {round}: {answer}");
+        let last = messages(&world.client, &world.chat).pop().unwrap();
+        assert_eq!(last["text"], "one is done | two is done", "round {round}");
+        let ran = fs::read_to_string(&log).unwrap();
+        let mut ran: Vec<&str> = ran.lines().collect();
+        ran.sort_unstable();
+        assert_eq!(ran, ["one 0", "one 1", "one 2", "two 0", "two 1", "two 2"], "round {round}");
+        fs::remove_file(&log).unwrap();
+    }
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Stored {
     }
 }
 
-/// Attends the commands that the open calls of a turn in progress may have begun, and those of its sub-agents: see [`attend`].
+/// Attends the commands that the open calls of a turn in progress may have begun, and those of its sub-agents.
 pub(crate) async fn attend_all(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
     let mut attended = attend(service, user, chat, turn).await;
     match service.store.open_turns_below(user.id, chat).await {

@@ -127,7 +127,8 @@ impl House {
         if let Err(error) = self.store.cancel_turn(user, chat).await {
             tracing::error!(%error, %chat, "the stop of an answer could not be recorded; the answer goes on if the server ends now");
         }
-        stopped
+        // A sub-agent that goes on after a restart may have looked at its record just before.
+        stopped + self.at_work.cancel(user, chat)
     }
 
     /// Stops what is in progress and what is queued in a chat.

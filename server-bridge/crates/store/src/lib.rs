@@ -45,6 +45,7 @@
 //! | `one_time`, `attempts` | secrets that work once; counts of failed logins |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
+//! | `delegations` | a sub-agent's turn, and the call that it serves |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
 //! | `memory_items` | memories of users |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
@@ -80,6 +81,7 @@ mod clock;
 mod context;
 mod copy;
 mod database;
+mod delegations;
 mod enrolment;
 mod error;
 mod exec_ends;
@@ -161,6 +163,7 @@ pub use clock::Clock;
 pub use context::MaskedItem;
 pub use copy::{Copied, copy};
 pub use database::PoolUse;
+pub use delegations::{CalledSubAgent, CalledTurn, NewDelegation};
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};
@@ -204,7 +207,7 @@ pub use records::{
     JobId, KeyId, Mask, MessageId, NewCompaction, PromptCount, RunnerId, Spent, StoredContext, SubAgent,
     TurnId, TurnItem, TurnStatus, TurnUsage, User, UserId, hex, is_unseen, unhex,
 };
-pub use resumes::{RecordedItem, TurnRecord};
+pub use resumes::{OpenTurn, RecordedItem, TurnRecord};
 pub use runners::{NewToken, Runner, RunnerAuth};
 pub use seal::EncryptionKey;
 pub use sealing::{LostKeys, SealedWith, Unlocked};
@@ -222,7 +225,6 @@ pub use tokens::{
 };
 pub use trouble::Trouble;
 pub use trusts::Trust;
-pub use turns::OpenTurn;
 pub use undo::PastTurn;
 pub use usage::UsageRow;
 

@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::Result;
 use crate::limits::RESUMES_MAX;
-use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, ItemId, Message, MessageId, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
 /// The record of a turn that has begun and not ended.
@@ -27,7 +27,79 @@ pub struct RecordedItem {
     pub item_json: String,
 }
 
+/// A turn that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct OpenTurn {
+    /// The turn.
+    pub id: TurnId,
+    /// Its conversation.
+    #[sqlx(rename = "chat_id")]
+    pub chat: ChatId,
+    /// The conversation's user.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// The message that shows its first answer.
+    #[sqlx(rename = "message_id")]
+    pub message: Option<MessageId>,
+    /// [`TurnStatus::Queued`] or [`TurnStatus::Running`].
+    pub status: TurnStatus,
+    /// For a sub-agent's: the conversation whose agent called it.
+    #[sqlx(rename = "parent_id")]
+    pub parent: Option<ChatId>,
+    /// For a sub-agent's: the turn at the top that it is a part of.
+    #[sqlx(rename = "root_turn_id")]
+    pub root: Option<TurnId>,
+    /// For a sub-agent's: the message that shows the call. `None` for one of an older server.
+    #[sqlx(rename = "card_id")]
+    pub card: Option<MessageId>,
+    /// True if its user stopped it.
+    pub is_cancelled: bool,
+}
+
+/// The columns of an open turn `t` of the conversation `c`, and where they are; the condition comes after it.
+macro_rules! select_open {
+    ($rest:literal) => {
+        concat!(
+            "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id, t.root_turn_id, t.card_id,
+                t.is_cancelled
+             FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running') AND ",
+            $rest,
+            " ORDER BY t.id"
+        )
+    };
+}
+
 impl Store {
+    /// All turns that have not ended, the oldest first. Called when the server starts.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn open_turns(&self, user: Option<UserId>) -> Result<Vec<OpenTurn>> {
+        Ok(query_as(select_open!("(c.user_id = $1 OR $1 IS NULL)"))
+            .bind(user)
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// The turns of sub-agents below a user's conversation, at any depth, that have not ended, the oldest first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn open_turns_below(&self, user: UserId, chat: &ChatId) -> Result<Vec<OpenTurn>> {
+        Ok(query_as(select_open!(
+            "c.user_id = $1 AND t.chat_id IN (
+                WITH RECURSIVE below (id) AS (
+                    SELECT id FROM chats WHERE parent_id = $2
+                    UNION ALL SELECT b.id FROM chats b JOIN below ON b.parent_id = below.id
+                )
+                SELECT id FROM below)"
+        ))
+        .bind(user)
+        .bind(chat)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
     /// Records that a turn which was in progress when a server ended goes on; false if it has ended, or went on three times without
     /// getting any further: then it may be the reason for the servers' ends.
     ///
@@ -92,6 +164,22 @@ impl Store {
         let usage = self.turn_usage(turn).await?;
         Ok(Some(TurnRecord { items, messages, usage }))
     }
+}
+
+/// A sub-agent's turn got further since a server ended: the turns above it did not make that server end either.
+pub(crate) async fn got_further_above(turn: TurnId, transaction: &mut Transaction) -> Result<()> {
+    query(
+        "UPDATE turns SET resumes = 0 WHERE resumes > 0 AND status = 'running' AND chat_id IN (
+            WITH RECURSIVE up (id) AS (
+                SELECT c.parent_id FROM chats c JOIN turns t ON t.chat_id = c.id WHERE t.id = $1
+                UNION ALL SELECT c.parent_id FROM chats c JOIN up ON c.id = up.id
+            )
+            SELECT id FROM up WHERE id IS NOT NULL)",
+    )
+    .bind(turn)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(())
 }
 
 #[cfg(test)]

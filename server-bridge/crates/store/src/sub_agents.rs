@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{PAGE_MAX_ROWS, SETTING_KEY_MAX_BYTES, SETTING_VALUE_MAX_BYTES, rows};
-use crate::sql::{Scope, query, query_as};
+use crate::sql::{Scope, Transaction, query, query_as};
 use crate::{ChatId, MessageId, Store, SubAgent, UserId};
 
 /// A sub-agent to create.
@@ -34,6 +34,7 @@ macro_rules! select {
         )
     };
 }
+pub(crate) use select;
 
 impl Store {
     /// Begins the conversation of a sub-agent, which works where its parent does unless another runner is named.
@@ -169,16 +170,30 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] for a sub-agent that is gone or another user's.
     pub async fn use_sub_agent(&self, user: UserId, chat: &ChatId, message: MessageId) -> Result<()> {
-        let used = query(
-            "UPDATE sub_agents SET used_at_ms = $1, message_id = $2
-             WHERE chat_id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)",
-        )
-        .bind(self.now_ms())
-        .bind(message)
-        .bind(chat)
-        .bind(user)
-        .execute(self.database.writer(Scope::User(user)))
-        .await?;
-        if used.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        use_in(&mut transaction, user, chat, message, self.now_ms()).await?;
+        transaction.commit().await?;
+        Ok(())
     }
+}
+
+/// Records the use of a sub-agent as a part of a change.
+pub(crate) async fn use_in(
+    transaction: &mut Transaction,
+    user: UserId,
+    chat: &ChatId,
+    message: MessageId,
+    now_ms: i64,
+) -> Result<()> {
+    let used = query(
+        "UPDATE sub_agents SET used_at_ms = $1, message_id = $2
+         WHERE chat_id = $3 AND chat_id IN (SELECT c.id FROM chats c WHERE c.user_id = $4)",
+    )
+    .bind(now_ms)
+    .bind(message)
+    .bind(chat)
+    .bind(user)
+    .execute(&mut *transaction)
+    .await?;
+    if used.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("chat", chat)) }
 }

@@ -4,12 +4,11 @@
 //!   queue ─► queued ─begin─► running ─finish─► done | failed | cancelled | interrupted (the server stopped)
 //! ```
 
-use sqlx::FromRow;
-
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
 use crate::messages::{Author, NewMessage, append_to, update_in};
-use crate::sql::{On, Scope, Transaction, query, query_as, query_scalar};
+use crate::resumes::got_further_above;
+use crate::sql::{On, Scope, Transaction, query, query_scalar};
 use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, TurnUsage, UserId};
 
 /// The turns `t` of a conversation: those of the chat `$1` up to and including `$2`. Hidden turns are left out here.
@@ -19,28 +18,6 @@ macro_rules! live_turns {
     };
 }
 pub(crate) use live_turns;
-
-/// A turn that has not ended.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct OpenTurn {
-    /// The turn.
-    pub id: TurnId,
-    /// Its conversation.
-    #[sqlx(rename = "chat_id")]
-    pub chat: ChatId,
-    /// The conversation's user.
-    #[sqlx(rename = "user_id")]
-    pub user: UserId,
-    /// The message that shows its first answer.
-    #[sqlx(rename = "message_id")]
-    pub message: Option<MessageId>,
-    /// [`TurnStatus::Queued`] or [`TurnStatus::Running`].
-    pub status: TurnStatus,
-    /// True if a sub-agent works on it, for a turn of another conversation.
-    pub is_sub_agents: bool,
-    /// True if its user stopped it.
-    pub is_cancelled: bool,
-}
 
 impl Store {
     /// Queues a turn of a user's conversation, with its first item: the turn answers the message `said`, and its answer is
@@ -56,23 +33,13 @@ impl Store {
         message: MessageId,
         item_json: &str,
     ) -> Result<TurnId> {
-        self.queue(user, chat, said, message, item_json, None).await
-    }
-
-    /// The same for a sub-agent's turn, as a part of the turn `root` of its user's own conversation.
-    ///
-    /// # Errors
-    /// As above.
-    pub async fn queue_turn_beneath(
-        &self,
-        user: UserId,
-        chat: &ChatId,
-        said: MessageId,
-        message: MessageId,
-        item_json: &str,
-        root: TurnId,
-    ) -> Result<TurnId> {
-        self.queue(user, chat, Some(said), message, item_json, Some(root)).await
+        self.chat(user, chat).await?;
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let now_ms = self.now_ms();
+        let turn = queue_in(&mut transaction, chat, said, (message, item_json), None, now_ms).await?;
+        transaction.commit().await?;
+        Ok(turn)
     }
 
     /// Adds the message that shows an answer, and queues its turn, which begins with these items: all of it or nothing, so that no
@@ -118,24 +85,6 @@ impl Store {
         .fetch_optional(self.database.reader())
         .await?;
         Ok(shown.flatten())
-    }
-
-    async fn queue(
-        &self,
-        user: UserId,
-        chat: &ChatId,
-        said: Option<MessageId>,
-        message: MessageId,
-        item_json: &str,
-        root: Option<TurnId>,
-    ) -> Result<TurnId> {
-        self.chat(user, chat).await?;
-        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
-        let mut transaction = self.database.write(Scope::User(user)).await?;
-        let now_ms = self.now_ms();
-        let turn = queue_in(&mut transaction, chat, said, (message, item_json), root, now_ms).await?;
-        transaction.commit().await?;
-        Ok(turn)
     }
 
     /// Marks a queued turn as begun, with this model; returns true if it was still queued.
@@ -288,21 +237,6 @@ impl Store {
         .await?)
     }
 
-    /// All turns that have not ended, the oldest first. Called when the server starts.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn open_turns(&self, user: Option<UserId>) -> Result<Vec<OpenTurn>> {
-        Ok(query_as(
-            "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id IS NOT NULL AS is_sub_agents, t.is_cancelled
-             FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running')
-               AND (c.user_id = $1 OR $1 IS NULL) ORDER BY t.id",
-        )
-        .bind(user)
-        .fetch_all(self.database.reader())
-        .await?)
-    }
-
     /// The current directory of the agent in a user's conversation; empty for the workspace.
     ///
     /// # Errors
@@ -353,24 +287,25 @@ async fn finish_in(
     Ok(finished.rows_affected() == 1)
 }
 
-/// Queues a turn as a part of a change.
-async fn queue_in(
+/// Queues a turn as a part of a change; with `beneath`, as a sub-agent's, for the turn at the top and the call that this message shows.
+pub(crate) async fn queue_in(
     transaction: &mut Transaction,
     chat: &ChatId,
     said: Option<MessageId>,
     (message, item_json): (MessageId, &str),
-    root: Option<TurnId>,
+    beneath: Option<(TurnId, MessageId)>,
     now_ms: i64,
 ) -> Result<TurnId> {
     let turn: TurnId = query_scalar(
-        "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms, root_turn_id)
-         VALUES ($1, $2, $3, 'queued', $4, $5) RETURNING id",
+        "INSERT INTO turns (chat_id, message_id, said_id, status, created_at_ms, root_turn_id, card_id)
+         VALUES ($1, $2, $3, 'queued', $4, $5, $6) RETURNING id",
     )
     .bind(chat)
     .bind(message)
     .bind(said)
     .bind(now_ms)
-    .bind(root)
+    .bind(beneath.map(|(root, _)| root))
+    .bind(beneath.map(|(_, card)| card))
     .fetch_one(&mut *transaction)
     .await?;
     query("UPDATE messages SET turn_id = $1 WHERE id IN ($2, $3) AND chat_id = $4")
@@ -400,12 +335,12 @@ pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>)
     .ok_or_else(|| Error::not_found("turn", turn))
 }
 
-/// Adds to a turn's usage: it got further since a server ended.
+/// Adds to a turn's usage: it got further since a server ended, and so did the turns above it.
 pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Transaction) -> Result<()> {
-    let counted = query(
+    let root: Option<Option<TurnId>> = query_scalar(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,
             cache_write_tokens = cache_write_tokens + $3, output_tokens = output_tokens + $4,
-            cost_micros = cost_micros + $5, resumes = 0 WHERE id = $6",
+            cost_micros = cost_micros + $5, resumes = 0 WHERE id = $6 RETURNING root_turn_id",
     )
     .bind(usage.input_tokens)
     .bind(usage.cache_read_tokens)
@@ -413,9 +348,13 @@ pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Tran
     .bind(usage.output_tokens)
     .bind(usage.cost_micros)
     .bind(turn)
-    .execute(&mut *transaction)
+    .fetch_optional(&mut *transaction)
     .await?;
-    if counted.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("turn", turn)) }
+    match root {
+        Some(Some(_)) => got_further_above(turn, transaction).await,
+        Some(None) => Ok(()),
+        None => Err(Error::not_found("turn", turn)),
+    }
 }
 
 #[cfg(test)]

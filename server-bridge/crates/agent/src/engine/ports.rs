@@ -106,6 +106,10 @@ pub struct Left {
     pub void: Option<MessageId>,
     /// The cost on record.
     pub cost: TurnCost,
+    /// True if it waits for a sub-agent that was called while a machine was connected.
+    pub needs_machine: bool,
+    /// True if its only answer stands for a message of its user, and its result is the answer: no model was asked.
+    pub is_relay: bool,
 }
 
 /// An addition to a conversation.
@@ -307,6 +311,9 @@ pub trait SubAgents: Send + Sync {
     /// The sub-agent that the turn's agent calls by that name.
     fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named>;
 
+    /// What is on record of the turn's next call without a result, which is one of a sub-agent.
+    fn called(&self) -> Asked<'_, Called>;
+
     /// True if the user's sub-agent with this chat is at work.
     fn is_at_work(&self, chat: &ChatId) -> bool;
 
@@ -318,7 +325,8 @@ pub trait SubAgents: Send + Sync {
     /// Makes a new one with an empty conversation.
     fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent>;
 
-    /// Gives it a task, and runs its turn to the end.
+    /// Gives it a task, and runs its turn to the end. If it goes on, it has the task already unless the earlier server was cut off
+    /// before that, and the turn is run from its record; of one that has ended, this only tells the end.
     ///
     /// Fails with [`Failure::Told`] if it cannot begin, and with [`Failure::Port`] as the other methods do.
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>>;
@@ -348,10 +356,34 @@ pub struct SubAgentTask<'a> {
     pub text: &'a str,
     /// True if it is to work in a git worktree of its own, from this call on.
     pub worktree: bool,
+    /// True if an earlier server called it for this card.
+    pub goes_on: bool,
     /// The turns above it, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
     /// Cancelled when its user stops it.
     pub cancelled: &'a CancellationToken,
+}
+
+/// What is on record of a sub-agent's call that has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// No sub-agent was made or called for it.
+    Nobody,
+    /// This one was.
+    Agent(Box<CalledAgent>),
+    /// A server of an earlier version called one. Nobody knows how far it got.
+    Unknown,
+}
+
+/// A sub-agent that an earlier server called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalledAgent {
+    /// The sub-agent.
+    pub agent: SubAgent,
+    /// How many calls of tools it made for this task.
+    pub steps: u32,
+    /// True if it has ended, and only its parent does not know yet.
+    pub is_over: bool,
 }
 
 /// The end of a sub-agent's work on a task.

@@ -118,6 +118,14 @@ impl Progress {
         setup.spent(usage)
     }
 
+    /// The last result of a message's calls is the answer.
+    fn relayed(&mut self, conversation: &Conversation) {
+        if let Some(Message::Tool(result)) = conversation.items().last().map(|item| &item.message) {
+            self.text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
+            self.words = Some(self.text.clone());
+        }
+    }
+
     /// Remembers the model's text.
     fn said(&mut self, text: &str) {
         let text = text.trim();
@@ -228,6 +236,7 @@ impl Turn<'_> {
             () = self.cancelled.cancelled() => return Err(End::Cancelled),
         };
         let conversation = &mut conversation;
+        let is_relay = left.as_ref().is_some_and(|left| left.is_relay);
         let answers = left.map_or(0, |left| left.answers);
         if answers == 0 && conversation.last_answer(self.turn).is_some() {
             return self.relay(away.as_deref(), conversation, progress).await;
@@ -235,6 +244,9 @@ impl Turn<'_> {
         if answers == 0 {
             self.first_words(note, conversation).await?;
         } else if self.go_on(away.as_deref(), conversation).await? {
+            return Ok(());
+        } else if is_relay {
+            progress.relayed(conversation);
             return Ok(());
         }
         let rounds = self.ancestry.iterations();
@@ -275,10 +287,7 @@ impl Turn<'_> {
         let (answer, calls) = (last.item, last.answer.tool_calls.clone());
         self.run_tools(Calls { answer, calls: &calls, is_cut: false, open: None }, away, conversation)
             .await?;
-        if let Some(Message::Tool(result)) = conversation.items().last().map(|item| &item.message) {
-            progress.text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
-            progress.words = Some(progress.text.clone());
-        }
+        progress.relayed(conversation);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use store::SubAgent;
 
 use super::{Command, Context};
 use crate::limits::TURNS_QUEUED;
-use crate::stored::named;
+use crate::stored::{RELAYED, named};
 use crate::{Posted, Result, turns};
 
 pub(super) const COMMAND: Command = Command {
@@ -48,7 +48,7 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
     }
     let task = format!("(A message from the user {}, who writes to you directly.)\n\n{text}", user.name);
     let arguments = json!({"task": task, "instance": name}).to_string();
-    let call = ToolCall { id: format!("agent-{}", said.0), name: TOOL.to_owned(), arguments };
+    let call = ToolCall { id: format!("{RELAYED}{}", said.0), name: TOOL.to_owned(), arguments };
     let shown = format!("/agent {argument}");
     match turns::post_call(service, user, &chat.id, (*said, &shown), call).await? {
         Some(shown) => Ok(Posted { messages: vec![shown], ..Posted::default() }),

@@ -23,6 +23,9 @@ use super::{Stored, reply};
 use crate::document;
 use crate::house::House;
 
+/// The beginning of the id of a call that stands for a message of the user, before the message's id.
+pub(crate) const RELAYED: &str = "agent-";
+
 /// The last answer of a turn on record.
 struct Last {
     item: ItemId,
@@ -83,6 +86,12 @@ impl Answers {
         }
     }
 
+    /// True if the only one stands for a message of the user.
+    fn is_relay(&self) -> bool {
+        let calls = self.first.as_ref().map(|answer| answer.tool_calls.as_slice());
+        self.count == 1 && matches!(calls, Some([call]) if call.id.starts_with(RELAYED))
+    }
+
     /// For each call of the last answer, true if it has no result.
     fn open(&self) -> Vec<bool> {
         self.last.as_ref().map(Last::open).unwrap_or_default()
@@ -109,7 +118,7 @@ impl Stored {
                 AgentDocument::Reply { status: Status::Running, .. } => void = Some(message.id),
                 AgentDocument::Reply { .. } => {}
                 AgentDocument::Tool { asked_by: Some(_), .. } => self.settle_one(message, document).await?,
-                AgentDocument::Tool { .. } => cards.push(message.id),
+                AgentDocument::Tool { place, .. } => cards.push((message.id, place)),
             }
         }
         // A recorded answer that was not shown yet: it is not asked for again.
@@ -121,7 +130,13 @@ impl Stored {
         }
         let open = answers.open();
         let cards = cards.into_iter().skip(answers.earlier_calls).zip(&open);
-        *self.left_cards() = cards.filter(|(_, is_open)| **is_open).map(|(card, _)| card).collect();
+        let cards: Vec<_> = cards.filter(|(_, is_open)| **is_open).map(|(card, _)| card).collect();
+        let mut needs_machine = false;
+        for (card, place) in &cards {
+            needs_machine = needs_machine || place.is_some() && self.has_called(*card).await?;
+        }
+        *self.left_cards() = cards.into_iter().map(|(card, _)| card).collect();
+        let is_relay = answers.is_relay();
         let first = answers.first.map(|answer| answer.text).unwrap_or_default();
         Ok(Some(Left {
             answers: answers.count,
@@ -130,6 +145,8 @@ impl Stored {
             called: answers.called,
             void,
             cost: cost(record.usage),
+            needs_machine,
+            is_relay,
         }))
     }
 
@@ -141,6 +158,11 @@ impl Stored {
     }
 
     /// The card of the next open call, if an earlier server showed it.
+    pub(super) fn next_left_card(&self) -> Option<MessageId> {
+        self.left_cards().front().copied()
+    }
+
+    /// The same, for use.
     pub(super) fn take_left_card(&self) -> Option<MessageId> {
         self.left_cards().pop_front()
     }
@@ -151,9 +173,25 @@ impl Stored {
     }
 }
 
+/// Attends the commands that the open calls of a turn in progress may have begun, and those of its sub-agents.
+pub(crate) async fn attend_all(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
+    let mut attended = attend(service, user, chat, turn).await;
+    match service.store.open_turns_below(user.id, chat).await {
+        Ok(below) => {
+            for turn in below {
+                attended.extend(attend(service, user, &turn.chat, turn.id).await);
+            }
+        }
+        Err(error) => {
+            tracing::error!(%error, %turn, "cannot find out what the sub-agents of a turn began");
+        }
+    }
+    attended
+}
+
 /// Attends the commands that the open calls of a turn in progress may have begun, so that nobody ends them before the turn takes them
 /// up. A failure is only logged: then the commands are ended, and the calls say so.
-pub(crate) async fn attend(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
+async fn attend(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
     let record = match service.store.turn_record(user.id, chat, turn).await {
         Ok(record) => record,
         Err(error) => {
@@ -171,7 +209,7 @@ pub(crate) async fn attend(service: &House, user: &User, chat: &ChatId, turn: Tu
     open.map(attend).collect()
 }
 
-fn cost(usage: TurnUsage) -> TurnCost {
+pub(super) fn cost(usage: TurnUsage) -> TurnCost {
     let TurnUsage { input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, cost_micros } = usage;
     TurnCost {
         usage: Usage {

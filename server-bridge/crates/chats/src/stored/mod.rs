@@ -3,18 +3,19 @@
 //! | module | holds |
 //! |---|---|
 //! | `journal`, `offload` | the record in the database; long results, put aside |
-//! | `again` | what an earlier server left of it |
+//! | `again`, `given_up` | what an earlier server left of it; the end of a turn that does not go on |
 //! | `display` | the turn as people see it: messages with documents, and events |
 //! | `screen` | the documents, and their way into a chat |
 //! | `person` | the user's permissions and models |
 //! | `workplace` | the machine that the router finds |
 //! | `stale`, `reminder` | files that changed after they were read, and the reminder for the model |
 //! | `streamed` | the text of answers in progress, for the restart of a killed server |
-//! | `sub_agents`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
+//! | `sub_agents`, `sub_agents_again`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
 //! | `sub_agents_place` | the machine and the worktree of a sub-agent |
 
 mod again;
 mod display;
+mod given_up;
 mod idle;
 mod journal;
 mod offload;
@@ -24,6 +25,7 @@ mod screen;
 mod stale;
 mod streamed;
 mod sub_agents;
+mod sub_agents_again;
 mod sub_agents_place;
 mod workplace;
 
@@ -36,8 +38,9 @@ use tokio::sync::OnceCell;
 
 use crate::house::House;
 use crate::rule_book::WorkspaceRules;
-pub(crate) use again::attend;
+pub(crate) use again::{RELAYED, attend_all};
 use agent::engine::{Asked, Ports};
+pub(crate) use given_up::{GIVEN_UP, give_up, give_up_below};
 pub(crate) use idle::named;
 pub(crate) use screen::{Screen, reply, to_json};
 use streamed::Words;

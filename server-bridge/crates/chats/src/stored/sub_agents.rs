@@ -5,16 +5,19 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use llm::Message;
 use sandbox::RouteRequest;
-use store::{ChatId, MessageRole, SubAgent, TurnStatus};
+use store::{ChatId, MessageId, NewDelegation, SubAgent, TurnId, TurnStatus};
 use tokio::sync::OnceCell;
 
 use super::idle::named;
-use super::{Stored, asked, reply, to_json};
+use super::sub_agents_again::Left;
+use super::{Stored, asked, give_up, give_up_below, reply, to_json};
 use crate::ChatEvent;
 use crate::rule_book::WorkspaceRules;
 use agent::PortError;
 use agent::context::history;
-use agent::engine::{Asked, Name, Named, NewSubAgent, SubAgentEnd, SubAgentTask, SubAgents, Turn, TurnEnd};
+use agent::engine::{
+    Asked, Called, Name, Named, NewSubAgent, SubAgentEnd, SubAgentTask, SubAgents, Turn, TurnEnd,
+};
 use agent::tool::{Failure, TurnCost};
 use tools::Ported;
 
@@ -44,6 +47,10 @@ impl SubAgents for Stored {
         })
     }
 
+    fn called(&self) -> Asked<'_, Called> {
+        asked(self.next_on_record())
+    }
+
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>> {
         Box::pin(async move {
             let Self { service, user, .. } = self;
@@ -52,9 +59,28 @@ impl SubAgents for Stored {
             let Some(agent) = found else {
                 return Err(PortError::Gone("the sub-agent's conversation is gone".to_owned()).into());
             };
-            let (route, rules) = self.route_and_rules(&agent).await?;
-            let worktree = self.enter_worktree(&task, &agent, &route).await?;
-            let end = self.work(&task, route.clone(), rules).await;
+            let left = match task.goes_on {
+                true => self.left_turn(task.card).await.ported()?,
+                false => None,
+            };
+            let left = match left {
+                Some(Left::Over(turn, end)) => {
+                    let worktree = match turn.is_last {
+                        true => self.leave_again(&task, &agent).await,
+                        false => None,
+                    };
+                    return Ok(SubAgentEnd { turn: end, worktree });
+                }
+                Some(Left::Open(turn)) => Some(turn),
+                None => None,
+            };
+            let place = self.place_of_work(&task, &agent).await;
+            if let (Err(Failure::Told(why)), Some((turn, message))) = (&place, left) {
+                let ending = (TurnStatus::Failed, Some(why.as_str()));
+                give_up(service, user, task.chat, (turn, message), ending).await.ported()?;
+            }
+            let (route, rules, worktree) = place?;
+            let end = self.work(&task, left, route.clone(), rules).await;
             let worktree = match worktree {
                 // If the server stops, it is looked at later: see the tool `Worktree`.
                 Some(path) if !service.is_stopping(user.id) => Some(self.leave_worktree(&path, &route).await),
@@ -66,32 +92,33 @@ impl SubAgents for Stored {
 }
 
 impl Stored {
-    /// Runs a sub-agent's turn to the end.
+    /// Runs a sub-agent's turn to the end: a new one, or the one that an earlier server left.
     async fn work(
         &self,
         task: &SubAgentTask<'_>,
+        left: Option<(TurnId, MessageId)>,
         route: RouteRequest,
         rules: Arc<OnceCell<Arc<WorkspaceRules>>>,
     ) -> store::Result<TurnEnd> {
         let Self { service, user, .. } = self;
-        let SubAgentTask { chat, card, text, ancestry, cancelled, .. } = *task;
+        let SubAgentTask { chat, card, ancestry, cancelled, .. } = *task;
         let store = &service.store;
-        store.use_sub_agent(user.id, chat, card).await?;
-        let said = service.say(user.id, chat, MessageRole::User, text).await?;
-        let document = to_json(&reply(TurnStatus::Queued));
-        let shown = store.append_message(user.id, chat, MessageRole::Assistant, "", Some(&document)).await?;
-        let item = history::to_json(&Message::user(text));
-        let turn = store.queue_turn_beneath(user.id, chat, said.id, shown.id, &item, ancestry.turn()).await?;
-        service.tell(user.id, ChatEvent::Message(shown.clone()));
+        let (turn, message) = match left {
+            Some(left) => left,
+            None => self.queue(task).await?,
+        };
         let ports = &self.below(chat, turn, route, rules).ports();
         let (parts, hooks, stop) = (&service.prompt, &service.hooks, &service.stops.of(user.id));
-        let (message, context) = (shown.id, service.settings.context_mode());
-        let turn =
+        let context = service.settings.context_mode();
+        let running =
             Turn { ports, parts, hooks, user, chat, turn, message, cancelled, stop, ancestry, context };
-        let end = turn.run().await;
+        let end = running.run().await;
+        if let (Some(end), Some(_)) = (&end, left) {
+            give_up_below(service, user, chat, end.status).await?;
+        }
         store.use_sub_agent(user.id, chat, card).await?;
         // Its conversation may have been deleted meanwhile.
-        store.message(user.id, shown.id).await?;
+        store.message(user.id, message).await?;
         // The server stops, and its parent's turn with it: this is read by nobody.
         Ok(end.unwrap_or_else(|| TurnEnd {
             status: TurnStatus::Interrupted,
@@ -99,5 +126,19 @@ impl Stored {
             cost: TurnCost::default(),
             words: None,
         }))
+    }
+
+    /// Gives a sub-agent its task; returns its turn, and the message that will show the answer.
+    async fn queue(&self, task: &SubAgentTask<'_>) -> store::Result<(TurnId, MessageId)> {
+        let Self { service, user, .. } = self;
+        let SubAgentTask { chat, card, text, ancestry, .. } = *task;
+        let document_json = &to_json(&reply(TurnStatus::Queued));
+        let item_json = &history::to_json(&Message::user(text));
+        let new = NewDelegation { chat, card, root: ancestry.turn(), text, document_json, item_json };
+        let (said, shown, turn) = service.store.queue_delegated_turn(user.id, new).await?;
+        let message = shown.id;
+        service.tell(user.id, ChatEvent::Message(said));
+        service.tell(user.id, ChatEvent::Message(shown));
+        Ok((turn, message))
     }
 }

@@ -1,19 +1,33 @@
 //! The machine and the worktree of a sub-agent.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use sandbox::{RouteRequest, WORKTREES};
+use sandbox::{RouteError, RouteRequest, Sandbox, WORKTREES};
 use store::SubAgent;
 use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep};
 
 use super::Stored;
 use crate::limits::SUB_AGENT_WORKTREE_DIGITS;
 use crate::rule_book::{WorkspaceRules, of_workspace};
 use agent::engine::{SubAgentTask, Workplace};
+use agent::limits::{MACHINE_LOOK_MS, MACHINE_PATIENCE_MS};
 use agent::tool::{Failure, visible};
 use execs::sandbox_user;
 use tools::Ported;
 use tools::worktree::{Left, Made, Worktrees};
+
+/// What became of a worktree that is gone.
+const REMOVED: &str = "(Its worktree had nothing that would be lost, and was removed with its branch.)";
+
+/// What became of a worktree that could not be checked.
+fn not_looked_at(path: &str, error: &Failure) -> String {
+    let path = visible::line(path);
+    format!(
+        "(Its worktree {path} is kept, since it could not be checked: {error}. The Worktree tool will list it.)"
+    )
+}
 
 impl Stored {
     /// See [`agent::engine::SubAgents::place`].
@@ -50,25 +64,62 @@ impl Stored {
         }
     }
 
-    /// The route to a sub-agent's machine, and the rules of workspaces that hold there: on another machine, those of its parent's
-    /// workspace too.
-    pub(super) async fn route_and_rules(
+    /// The route to a sub-agent's machine, the rules of workspaces that hold there, and the path of its worktree if it works in one.
+    pub(super) async fn place_of_work(
         &self,
+        task: &SubAgentTask<'_>,
         agent: &SubAgent,
-    ) -> Result<(RouteRequest, Arc<OnceCell<Arc<WorkspaceRules>>>), Failure> {
-        let Some(place) = &agent.place else {
-            return Ok((self.route_request().await.ported()?.clone(), Arc::clone(&self.workspace_rules)));
-        };
-        let route = execs::route_request(&self.service.store, self.user.id, Some(place)).await.ported()?;
-        let sandbox = self.service.router.for_user(&sandbox_user(&self.user), &route).await;
-        let sandbox = sandbox.map_err(|error| Failure::Told(error.to_string()))?;
+    ) -> Result<(RouteRequest, Arc<OnceCell<Arc<WorkspaceRules>>>, Option<String>), Failure> {
+        let route = self.route_to(agent).await?;
+        let rules = self.rules_at(task, agent, &route).await?;
+        let worktree = self.enter_worktree(task, agent, &route).await?;
+        Ok((route, rules, worktree))
+    }
+
+    /// The route to a sub-agent's machine.
+    async fn route_to(&self, agent: &SubAgent) -> Result<RouteRequest, Failure> {
+        match &agent.place {
+            Some(place) => {
+                Ok(execs::route_request(&self.service.store, self.user.id, Some(place)).await.ported()?)
+            }
+            None => Ok(self.route_request().await.ported()?.clone()),
+        }
+    }
+
+    /// The rules of workspaces that hold on a sub-agent's machine: on another machine, those of its parent's workspace too.
+    async fn rules_at(
+        &self,
+        task: &SubAgentTask<'_>,
+        agent: &SubAgent,
+        route: &RouteRequest,
+    ) -> Result<Arc<OnceCell<Arc<WorkspaceRules>>>, Failure> {
+        if agent.place.is_none() {
+            return Ok(Arc::clone(&self.workspace_rules));
+        }
+        let sandbox = self.reach(task, route).await?;
         let rules = self.workspace_rules().await.and(of_workspace(&sandbox).await);
-        Ok((route, Arc::new(OnceCell::new_with(Some(Arc::new(rules))))))
+        Ok(Arc::new(OnceCell::new_with(Some(Arc::new(rules)))))
+    }
+
+    /// A handle of a sub-agent's machine. A sub-agent that goes on after a restart of the server waits for a machine that is offline:
+    /// its runner needs a moment to find the server again.
+    async fn reach(&self, task: &SubAgentTask<'_>, route: &RouteRequest) -> Result<Sandbox, Failure> {
+        let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);
+        loop {
+            match self.service.router.for_user(&sandbox_user(&self.user), route).await {
+                Err(RouteError::Offline { .. })
+                    if task.goes_on && !task.cancelled.is_cancelled() && Instant::now() < deadline =>
+                {
+                    sleep(Duration::from_millis(MACHINE_LOOK_MS)).await;
+                }
+                found => return found.map_err(|error| Failure::Told(error.to_string())),
+            }
+        }
     }
 
     /// Makes the worktree that a sub-agent is to work in, unless there is one from an earlier call, and goes there; returns its
     /// path. `None` for one that works in no worktree.
-    pub(super) async fn enter_worktree(
+    async fn enter_worktree(
         &self,
         task: &SubAgentTask<'_>,
         agent: &SubAgent,
@@ -78,8 +129,7 @@ impl Stored {
             return Ok(None);
         }
         let Self { service, user, .. } = self;
-        let sandbox = service.router.for_user(&sandbox_user(user), route).await;
-        let sandbox = sandbox.map_err(|error| Failure::Told(error.to_string()))?;
+        let sandbox = self.reach(task, route).await?;
         let worktrees = self.worktrees(&sandbox, Some(task.cancelled));
         let (cwd, name) = match &agent.worktree {
             Some(path) => match path.rsplit_once(&format!("/{WORKTREES}/")) {
@@ -114,19 +164,31 @@ impl Stored {
             // Also after a cancel.
             self.worktrees(&sandbox, None).leave(path).await
         };
-        let path = visible::line(path);
         match left.await {
-            Ok(Left::Removed) => {
-                "(Its worktree had nothing that would be lost, and was removed with its branch.)".to_owned()
-            }
+            Ok(Left::Removed) => REMOVED.to_owned(),
             Ok(Left::Kept(why)) => format!(
                 "(Its worktree {path} is kept: {why}. Its branch is sandbridge/{}. Once the branch is merged, remove the worktree \
                  with Worktree.)",
-                path.rsplit('/').next().unwrap_or_default()
+                path.rsplit('/').next().unwrap_or_default(),
+                path = visible::line(path)
             ),
-            Err(error) => format!(
-                "(Its worktree {path} is kept, since it could not be checked: {error}. The Worktree tool will list it.)"
-            ),
+            Err(error) => not_looked_at(path, &error),
+        }
+    }
+
+    /// The same for a sub-agent that ended when an earlier server was about to do it; `None` if it works in no worktree.
+    pub(super) async fn leave_again(&self, task: &SubAgentTask<'_>, agent: &SubAgent) -> Option<String> {
+        let path = agent.worktree.as_ref()?;
+        let route = match self.route_to(agent).await {
+            Ok(route) => route,
+            Err(error) => return Some(not_looked_at(path, &error)),
+        };
+        match self.reach(task, &route).await {
+            Ok(sandbox) => match sandbox.stat(format!("{path}/.git").as_bytes()).await {
+                Err(error) if error.kind() == "not_found" => Some(REMOVED.to_owned()),
+                Ok(_) | Err(_) => Some(self.leave_worktree(path, &route).await),
+            },
+            Err(error) => Some(not_looked_at(path, &error)),
         }
     }
 

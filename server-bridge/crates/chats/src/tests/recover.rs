@@ -1,6 +1,7 @@
 //! `!command`s at the end of the server, orderly or not.
 
 mod life;
+mod sub_agents;
 
 use std::path::Path;
 

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::house::House;
 use crate::pictures;
 use crate::queue::{Job, Waiting, Worker};
-use crate::stored::{Stored, attend, reply, to_json};
+use crate::stored::{Stored, attend_all, give_up_below, reply, to_json};
 use crate::{ChatEvent, Result, memorise, titles};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
@@ -102,7 +102,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                 Job::Turn(Waiting { turn, message, goes_on }) => {
                     // Until the turn takes them up, nobody else ends what its calls began.
                     let _attended = match goes_on {
-                        true => attend(service, user, chat, turn).await,
+                        true => attend_all(service, user, chat, turn).await,
                         false => Vec::new(),
                     };
                     // Machines and servers are waited for, unless its user stops it.
@@ -113,7 +113,12 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                     };
                     let (ports, ancestry) = top(service, user, chat, turn, tools);
                     let stops = (cancelled, &stop);
-                    of(service, user, chat, (turn, message), stops, &ports, &ancestry).run().await;
+                    let end = of(service, user, chat, (turn, message), stops, &ports, &ancestry).run().await;
+                    if let Some(end) = end.filter(|_| goes_on)
+                        && let Err(error) = give_up_below(service, user, chat, end.status).await
+                    {
+                        tracing::error!(%error, %chat, "the turns of sub-agents that nothing goes on with stay open");
+                    }
                     titles::give_soon(service, user, chat, turn);
                 }
                 Job::Compress => {

@@ -144,6 +144,7 @@ const TURNS: Fate = Fate::Copied {
         "undone_at_ms",
         "resumes",
         "is_cancelled",
+        "card_id",
     ],
     rows: "WHERE s.id = $3",
 };

@@ -79,11 +79,18 @@ async fn world() -> (Store, UserId, ChatId) {
 
 /// A turn that has begun, with one item.
 async fn begin(store: &Store, user: UserId, chat: &ChatId, root: Option<TurnId>, text: &str) -> TurnId {
-    let said = store.append_message(user, chat, MessageRole::User, text, None).await.unwrap().id;
-    let shown = store.append_message(user, chat, MessageRole::Assistant, "", Some("{}")).await.unwrap().id;
     let turn = match root {
-        Some(root) => store.queue_turn_beneath(user, chat, said, shown, text, root).await.unwrap(),
-        None => store.queue_turn(user, chat, Some(said), shown, text).await.unwrap(),
+        Some(root) => {
+            let card = store.sub_agent(user, chat).await.unwrap().unwrap().message.unwrap();
+            let new = NewDelegation { chat, card, root, text, document_json: "{}", item_json: text };
+            store.queue_delegated_turn(user, new).await.unwrap().2
+        }
+        None => {
+            let said = store.append_message(user, chat, MessageRole::User, text, None).await.unwrap().id;
+            let shown =
+                store.append_message(user, chat, MessageRole::Assistant, "", Some("{}")).await.unwrap();
+            store.queue_turn(user, chat, Some(said), shown.id, text).await.unwrap()
+        }
     };
     assert!(store.begin_turn(turn, "m").await.unwrap());
     turn

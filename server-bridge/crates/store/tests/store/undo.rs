@@ -2,8 +2,8 @@
 
 use store::limits::CHECKPOINT_FILE_MAX_BYTES;
 use store::{
-    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, NewSubAgent, PromptCount, Spent, Store,
-    Todo, TodoStatus, TurnId, TurnStatus, TurnUsage, User,
+    Before, Chat, ChatId, Error, Kept, Left, MessageId, MessageRole, NewDelegation, NewSubAgent, PromptCount,
+    Spent, Store, Todo, TodoStatus, TurnId, TurnStatus, TurnUsage, User,
 };
 
 use crate::support::{DAY_MS, add_user, store};
@@ -66,10 +66,9 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
 
 /// A sub-agent's ended turn, for a turn of its user.
 async fn errand(store: &Store, user: &User, agent: &ChatId, root: TurnId, text: &str) -> TurnId {
-    let said = store.append_message(user.id, agent, MessageRole::User, text, None).await.unwrap().id;
-    let shown =
-        store.append_message(user.id, agent, MessageRole::Assistant, "", Some("{}")).await.unwrap().id;
-    let turn = store.queue_turn_beneath(user.id, agent, said, shown, text, root).await.unwrap();
+    let card = store.sub_agent(user.id, agent).await.unwrap().unwrap().message.unwrap();
+    let new = NewDelegation { chat: agent, card, root, text, document_json: "{}", item_json: text };
+    let (_, _, turn) = store.queue_delegated_turn(user.id, new).await.unwrap();
     assert!(store.begin_turn(turn, "m").await.unwrap());
     store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
     turn

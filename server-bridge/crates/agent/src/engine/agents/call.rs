@@ -8,7 +8,7 @@ use super::Named;
 use super::delegation::Delegation;
 use super::result::told;
 use crate::PortError;
-use crate::engine::ports::{NewSubAgent, SubAgentTask, SubAgents};
+use crate::engine::ports::{CalledAgent, NewSubAgent, SubAgentTask, SubAgents};
 use crate::engine::turn::Turn;
 use crate::library::Role;
 use crate::limits::SUB_AGENT_NAME_CHARS;
@@ -27,14 +27,14 @@ struct Found {
     remark: Option<String>,
 }
 
-/// Runs a sub-agent to the end of its turn; `card` shows the call.
+/// Runs a sub-agent to the end of its turn; `card` shows the call, for which an earlier server may have `called` one already.
 ///
 /// Fails with [`Failure::Told`] if it cannot be called this way, and with another failure if the parent's turn cannot
 /// continue.
 pub(in crate::engine) async fn call(
     wanted: DelegationRequest<'_>,
     caller: &Turn<'_>,
-    card: MessageId,
+    (card, called): (MessageId, Option<&CalledAgent>),
 ) -> Result<Outcome, Failure> {
     if wanted.task.trim().is_empty() {
         return Err(Failure::Told("the task is empty; say what the sub-agent is to do".to_owned()));
@@ -51,22 +51,34 @@ pub(in crate::engine) async fn call(
     let tier = wanted.model.map(str::parse::<Tier>).transpose().map_err(no_tier)?;
     caller.ancestry.take_place().map_err(Failure::Told)?;
     let sub_agents = &caller.ports.sub_agents;
+    let is_over = called.is_some_and(|called| called.is_over);
     let _name = match wanted.instance {
+        // Another call may have it since.
+        Some(_) if is_over => None,
         Some(name) => Some(sub_agents.take_name(name).ok_or_else(|| {
             Failure::Told(format!("the sub-agent {name:?} is already at work; wait for its result"))
         })?),
         None => None,
     };
     let found = tokio::select! {
-        found = find(&wanted, caller, card) => found?,
+        found = async {
+            match called {
+                Some(called) => again(&wanted, caller, called).await,
+                None => find(&wanted, caller, card).await,
+            }
+        } => found?,
         () = caller.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
     };
+    let steps = called.map_or(0, |called| called.steps);
     let agent = SubAgentState {
         chat: found.chat,
-        role: found.role.as_ref().map(|role| role.name.clone()),
+        role: match called {
+            Some(called) => called.agent.role.clone(),
+            None => found.role.as_ref().map(|role| role.name.clone()),
+        },
         instance: found.instance,
         place: found.place.clone(),
-        steps: 0,
+        steps,
         doing: String::new(),
         cost: None,
     };
@@ -84,7 +96,7 @@ pub(in crate::engine) async fn call(
             None => caller.ports.workplace.name().await?,
         },
         agent: agent.clone(),
-        steps: 0.into(),
+        steps: steps.into(),
     };
     delegation.show(&agent).await?;
     let ancestry = caller.ancestry.below(found.tools, delegation);
@@ -94,6 +106,7 @@ pub(in crate::engine) async fn call(
         card,
         text: wanted.task,
         worktree: wanted.worktree,
+        goes_on: called.is_some(),
         ancestry: &ancestry,
         cancelled: &cancelled,
     };
@@ -112,6 +125,22 @@ pub(in crate::engine) async fn call(
     }
     outcome.sub_agent = ancestry.delegation().map(|delegation| delegation.done(end.turn.cost));
     Ok(outcome)
+}
+
+/// The sub-agent that an earlier server called.
+async fn again(
+    wanted: &DelegationRequest<'_>,
+    caller: &Turn<'_>,
+    called: &CalledAgent,
+) -> Result<Found, Failure> {
+    let SubAgent { chat, role: name, instance, place, tools_json, .. } = called.agent.clone();
+    // The role of one that has ended says nothing any more.
+    let role = if called.is_over { None } else { role(caller, name.as_deref()).await? };
+    let mut tools = caller.ancestry.tools().of_json(&tools_json);
+    if wanted.tools.is_some() {
+        tools = tools.for_sub_agent(None, wanted.tools).map_err(Failure::Told)?;
+    }
+    Ok(Found { chat, role, instance, tools, place, remark: None })
 }
 
 /// The sub-agent that is called by that name, or a new one.

@@ -6,8 +6,9 @@
 //!        │    └── what it does: its card ┘    └─ what it asks: a card of its own in the user's chat
 //!        └─ cancel, approval mode, place, tools: all of them the parent's, or less
 //! ```
-//! A call of the tool runs the sub-agent's whole turn within itself, so whatever ends the one ends the other. A sub-agent with
-//! a name keeps its conversation for the next call.
+//! A call of the tool runs the sub-agent's whole turn within itself, so whatever ends the one ends the other. When a server goes on
+//! with a turn that an earlier one was cut off in, the call finds its sub-agent by the card that shows it, and goes on with that
+//! turn. A sub-agent with a name keeps its conversation for the next call.
 //!
 //! | module | holds |
 //! |---|---|

@@ -7,7 +7,7 @@ use super::fakes::{Does, Fake};
 use super::model::{Step, calls, says};
 use super::world::World;
 use crate::approval::{Access, Mode};
-use crate::engine::Left;
+use crate::engine::{Called, Left, TurnEnd};
 use crate::tool::{Rules, TurnCost};
 
 fn called(names: &[(&str, &str)]) -> Message {
@@ -197,4 +197,108 @@ async fn a_cancel_ends_the_wait_for_a_machine() {
     world.wait(1_000).await;
     world.cancelled.cancel();
     assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Cancelled);
+}
+
+/// A call of a sub-agent.
+fn delegated() -> Message {
+    let call = ToolCall {
+        id: "1".to_owned(),
+        name: "SubAgent".to_owned(),
+        arguments: r#"{"task":"work"}"#.to_owned(),
+    };
+    Message::Assistant(Assistant { tool_calls: vec![call], ..Assistant::default() })
+}
+
+/// A chat that can call sub-agents.
+fn with_sub_agents(answers: Vec<Vec<Step>>) -> World {
+    let world = world(answers);
+    let log = world.log.clone();
+    world.with(Fake::delegates(&log))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_that_was_called_goes_on_from_its_record_and_its_end_is_the_result() {
+    let world =
+        with_sub_agents(vec![calls(&[("Look", r#"{"x":"there"}"#)]), says("found it"), says("thanks")]);
+    let record = [called(&[("Look", "1"), ("Look", "2")]), result("1")];
+    world.left_sub_agent(50, &record, Ok(left(1, &["Look"])));
+    let end = world.again("hi", &[delegated()], left(1, &["SubAgent"])).await;
+    assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("thanks")));
+    assert_eq!(world.chat.results(), ["found it"]);
+    assert_eq!(world.log.count("sub-agent with"), 0, "none is made");
+    assert_eq!(world.log.count("Look begins"), 2, "the one without a result, and a new one");
+    world.log.came(&[
+        "card 50 SubAgent work delegates 2",
+        ">begin one",
+        "card 50 SubAgent work delegates 4",
+        ">end Done",
+    ]);
+    assert!(world.chat.shown(50).ends_with(" 4 steps"), "{}", world.chat.shown(50));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_that_had_ended_only_tells_its_end() {
+    let world = with_sub_agents(vec![says("thanks")]);
+    let over = TurnEnd {
+        status: TurnStatus::Failed,
+        error: Some("offline".to_owned()),
+        cost: TurnCost::default(),
+        words: Some("half".to_owned()),
+    };
+    world.left_sub_agent(50, &[], Err(over));
+    world.again("hi", &[delegated()], left(1, &["SubAgent"])).await;
+    assert_eq!(world.asked().len(), 1, "the parent's model, and no other");
+    assert!(world.chat.results()[0].contains("did not finish: offline\nIts last message:\nhalf"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_that_was_not_called_yet_is_judged_and_called() {
+    let world = with_sub_agents(vec![says("found it"), says("thanks")]);
+    world.left_card(50, Called::Nobody);
+    world.again("hi", &[delegated()], left(1, &["SubAgent"])).await;
+    assert_eq!((world.log.count("sub-agent with"), world.log.count("ruling on SubAgent")), (1, 1));
+    assert_eq!(world.chat.results(), ["found it"]);
+    assert!(world.chat.shown(50).contains("Done"), "its card is used again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_sub_agent_of_an_older_server_nobody_knows_how_far_it_got() {
+    let world = with_sub_agents(vec![says("thanks")]);
+    world.left_card(50, Called::Unknown);
+    world.again("hi", &[delegated()], left(1, &["SubAgent"])).await;
+    assert_eq!(world.log.count("sub-agent with"), 0);
+    assert!(world.chat.results()[0].contains("It is not known whether it took effect"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_reaches_a_sub_agent_that_goes_on() {
+    let world = with_sub_agents(vec![vec![super::model::text("on it"), Step::Hang]]);
+    world.left_sub_agent(50, &[], Ok(left(0, &[])));
+    let turn = world.begin_again("hi", &[delegated()], left(1, &["SubAgent"]));
+    world.wait(1_000).await;
+    world.cancelled.cancel();
+    assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Cancelled);
+    world.log.came(&[">end Cancelled", "result of SubAgent", "end Cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_to_a_sub_agent_is_answered_by_it_and_no_model_is_asked_after_it() {
+    let world = with_sub_agents(vec![says("I am here")]);
+    world.left_sub_agent(50, &[], Ok(left(0, &[])));
+    let left = Left { is_relay: true, ..left(1, &["SubAgent"]) };
+    let end = world.again("hi", &[delegated()], left).await;
+    assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("I am here")));
+    // The first message is that of the sub-agent's own turn.
+    assert_eq!((world.asked().len(), world.chat.shown(2).as_str()), (1, "Done: I am here"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_waits_for_the_machine_that_its_sub_agent_had() {
+    let world = with_sub_agents(vec![says("found it"), says("thanks")]);
+    world.left_sub_agent(50, &[], Ok(left(0, &[])));
+    let begun = tokio::time::Instant::now();
+    let left = Left { needs_machine: true, ..left(1, &["SubAgent"]) };
+    world.again("hi", &[delegated()], left).await;
+    assert!(begun.elapsed().as_millis() >= u128::from(crate::limits::MACHINE_PATIENCE_MS));
+    assert_eq!(world.chat.results(), ["found it"]);
 }

@@ -24,9 +24,9 @@ use crate::context::{ContextMode, history};
 use crate::engine::agents::AtWork;
 use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
 use crate::engine::{
-    Asked, Begins, CallState, Card, Change, Display, Entry, Journal, Left, ModelPool, Name, Named,
-    NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents, Turn,
-    TurnAncestry, TurnEnd, Workplace,
+    Asked, Begins, CallState, Called, CalledAgent, Card, Change, Display, Entry, Journal, Left, ModelPool,
+    Name, Named, NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents,
+    Turn, TurnAncestry, TurnEnd, Workplace,
 };
 use crate::hooks::{Hook, Hooks};
 use crate::library::Library;
@@ -111,6 +111,8 @@ pub(super) struct Settings {
     pub(super) has_command: bool,
     pub(super) agents: HashMap<String, SubAgent>,
     pub(super) children: Vec<Arc<Chat>>,
+    /// What is on record of the calls of sub-agents, by card.
+    pub(super) called: HashMap<MessageId, Called>,
 }
 
 /// A chat in memory, as its turns see it.
@@ -131,6 +133,10 @@ struct Kept {
     ended_elsewhere: bool,
     /// What an earlier server left of the turn that begins next.
     left: Option<Left>,
+    /// The cards of its open calls.
+    left_cards: VecDeque<MessageId>,
+    /// The end of the turn, if it ended there.
+    over: Option<TurnEnd>,
 }
 
 impl Default for Chat {
@@ -149,6 +155,7 @@ impl Default for Chat {
             has_command: true,
             agents: HashMap::new(),
             children: Vec::new(),
+            called: HashMap::new(),
         };
         let house = House {
             log: Log::default(),
@@ -169,6 +176,26 @@ impl Chat {
     fn below(&self) -> Self {
         let mark = format!("{}>", self.mark);
         Self { house: self.house.clone(), id: ChatId::random(), mark, state: Mutex::default() }
+    }
+
+    /// A chat below this one, and its sub-agent.
+    fn child(&self, new: &NewSubAgent<'_>) -> (Arc<Self>, SubAgent) {
+        let child = Arc::new(self.below());
+        let agent = SubAgent {
+            chat: child.id.clone(),
+            parent: self.id.clone(),
+            message: Some(new.card),
+            role: new.role.map(str::to_owned),
+            instance: new.instance.map(str::to_owned),
+            place: new.place.map(str::to_owned),
+            worktree: None,
+            tools_json: new.tools_json.to_owned(),
+            title: String::new(),
+            status: None,
+            created_at_ms: 0,
+            used_at_ms: 0,
+        };
+        (child, agent)
     }
 
     fn log(&self, line: String) {
@@ -377,7 +404,8 @@ impl Display for Chat {
     }
 
     fn keep_call<'a>(&'a self, card: Card<'a>) -> Asked<'a, MessageId> {
-        let message = self.next_message();
+        let left = self.kept().left_cards.pop_front();
+        let message = left.unwrap_or_else(|| self.next_message());
         let shown = of_card(card);
         self.log(format!("card {} {shown}", message.0));
         self.kept().shown.insert(message, shown);
@@ -524,21 +552,7 @@ impl SubAgents for Chat {
     }
 
     fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent> {
-        let child = Arc::new(self.below());
-        let agent = SubAgent {
-            chat: child.id.clone(),
-            parent: self.id.clone(),
-            message: Some(new.card),
-            role: new.role.map(str::to_owned),
-            instance: new.instance.map(str::to_owned),
-            place: new.place.map(str::to_owned),
-            worktree: None,
-            tools_json: new.tools_json.to_owned(),
-            title: String::new(),
-            status: None,
-            created_at_ms: 0,
-            used_at_ms: 0,
-        };
+        let (child, agent) = self.child(&new);
         self.log(format!("sub-agent with {}", new.tools_json));
         let mut settings = self.settings();
         if let Some(name) = new.instance {
@@ -547,6 +561,13 @@ impl SubAgents for Chat {
         settings.children.push(child);
         drop(settings);
         self.asked("create", agent)
+    }
+
+    fn called(&self) -> Asked<'_, Called> {
+        let card = self.kept().left_cards.front().copied();
+        let called = card.and_then(|card| self.settings().called.get(&card).cloned());
+        let called = called.unwrap_or(Called::Nobody);
+        self.asked("called", called)
     }
 
     fn is_at_work(&self, _: &ChatId) -> bool {
@@ -564,13 +585,20 @@ impl SubAgents for Chat {
     }
 
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>> {
-        let SubAgentTask { chat, text, worktree, ancestry, cancelled, .. } = task;
+        let SubAgentTask { chat, text, worktree, goes_on, ancestry, cancelled, .. } = task;
         let child = self.settings().children.iter().find(|child| child.id == *chat).map(Arc::clone).unwrap();
         Box::pin(async move {
             if child.settings().broken.contains("run") {
                 return Err(gone("chat").into());
             }
-            let (turn, message) = child.begin_turn(text);
+            let over = child.kept().over.take();
+            if let (Some(turn), true) = (over, goes_on) {
+                return Ok(SubAgentEnd { turn, worktree: None });
+            }
+            let (turn, message) = match goes_on {
+                true => (TurnId(child.kept().turn), MessageId(900)),
+                false => child.begin_turn(text),
+            };
             let (ports, parts, user) = (&child.ports(), &PromptParts::default(), &ada());
             let hooks = &child.house.hooks;
             let (stop, chat) = (&CancellationToken::new(), &child.id);
@@ -697,6 +725,34 @@ impl World {
         self.before(record.to_vec());
         self.chat.kept().left = Some(left);
         self.serve(begun)
+    }
+
+    /// A call of a sub-agent that an earlier server was cut off in: its card, and the sub-agent's turn, which has these messages on
+    /// record after its task, or has ended.
+    pub(super) fn left_sub_agent(&self, card: i64, record: &[Message], left: Result<Left, TurnEnd>) {
+        let card = MessageId(card);
+        let new = NewSubAgent { card, role: None, instance: None, place: None, tools_json: r#"["Look"]"# };
+        let (child, agent) = self.chat.child(&new);
+        child.begin_turn("work");
+        for message in record {
+            child.add(message);
+        }
+        let is_over = left.is_err();
+        match left {
+            Ok(left) => child.kept().left = Some(left),
+            Err(end) => child.kept().over = Some(end),
+        }
+        self.chat.kept().left_cards.push_back(card);
+        self.set(|settings| {
+            settings.children.push(child);
+            settings.called.insert(card, Called::Agent(Box::new(CalledAgent { agent, steps: 2, is_over })));
+        });
+    }
+
+    /// The card of a call that an earlier server was cut off in, with what is on record of its sub-agent.
+    pub(super) fn left_card(&self, card: i64, called: Called) {
+        self.chat.kept().left_cards.push_back(MessageId(card));
+        self.set(|settings| drop(settings.called.insert(MessageId(card), called)));
     }
 
     /// The same, to its end.

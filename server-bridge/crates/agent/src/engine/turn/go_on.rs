@@ -11,7 +11,8 @@
 //! |---|---|
 //! | only reads, or had not begun | it is judged and run as any other |
 //! | had begun, and its tool `takes_up` | the tool waits for the end of the command that has the call's key; without one it is run as any other |
-//! | had begun, or was a sub-agent's | its result says that nobody knows if it took effect; the model looks before it repeats it |
+//! | is a sub-agent's, and one was called | the sub-agent's turn goes on in the same way, and its end is the result |
+//! | had begun otherwise | its result says that nobody knows if it took effect; the model looks before it repeats it |
 //!
 //! Text that was streamed and not recorded is dropped: the model is asked again, and answers in the same message.
 
@@ -50,8 +51,10 @@ impl Turn<'_> {
     /// Waits for the turn's machine if it worked on one: a runner needs a moment to find the server again.
     pub(super) async fn wait_for_machine(&self, left: &Left) -> Result<(), End> {
         let mut tools = self.ancestry.tools().iter();
-        if !tools.any(|tool| tool.rules().needs_machine && left.called.iter().any(|name| name == tool.name()))
-        {
+        let worked_on_one = left.needs_machine
+            || tools
+                .any(|tool| tool.rules().needs_machine && left.called.iter().any(|name| name == tool.name()));
+        if !worked_on_one {
             return Ok(());
         }
         let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);

@@ -52,7 +52,7 @@ impl Host for CallHost<'_> {
     }
 
     fn delegate<'a>(&'a self, request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
-        Box::pin(agents::call(request, self.turn, self.message))
+        Box::pin(agents::call(request, self.turn, (self.message, self.begun.called())))
     }
 
     fn is_at_work(&self, sub_agent: &ChatId) -> bool {

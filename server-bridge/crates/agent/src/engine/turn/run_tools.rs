@@ -12,7 +12,7 @@ use super::output::Output;
 use super::{End, PLAN_MODE, Turn};
 use crate::approval::{Access, Mode, Ruling, Verdict, verdict};
 use crate::context::{Conversation, NO_RESULT};
-use crate::engine::ports::{CallState, CallStatus, Card, Entry};
+use crate::engine::ports::{CallState, CallStatus, Called, CalledAgent, Card, Entry};
 use crate::engine::tools_of_reply::{at_once, groups};
 use crate::hooks::{Place, Words};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
@@ -33,12 +33,14 @@ pub(super) struct Calls<'a> {
 }
 
 /// What an earlier server did of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Before {
     /// Nothing that could have had an effect.
     Nothing,
     /// Its tool knows: it finds what it began.
     Something,
+    /// It called this sub-agent, which goes on.
+    Called(Box<CalledAgent>),
     /// Nobody knows.
     Unknown,
 }
@@ -48,6 +50,8 @@ pub(super) struct Begun {
     call: ToolCall,
     key: CallKey,
     is_taken_up: bool,
+    /// The sub-agent that an earlier server called for it.
+    called: Option<Box<CalledAgent>>,
     /// The tool's name and the call's subject, as people see them.
     name: String,
     hint: String,
@@ -84,6 +88,11 @@ impl Begun {
 
     pub(super) fn looked(&self) -> &Looked {
         &self.looked
+    }
+
+    /// The sub-agent that an earlier server called for it.
+    pub(super) fn called(&self) -> Option<&CalledAgent> {
+        self.called.as_deref()
     }
 }
 
@@ -188,9 +197,15 @@ impl Turn<'_> {
     ) -> Result<Before, End> {
         let rules =
             self.ancestry.tools().iter().find(|tool| tool.name() == call.name).map(|tool| tool.rules());
-        let is_sub_agents = rules.is_some_and(|rules| rules.beside == Beside::SubAgents);
+        if rules.is_some_and(|rules| rules.beside == Beside::SubAgents) {
+            return Ok(match self.ports.sub_agents.called().await? {
+                Called::Nobody => Before::Nothing,
+                Called::Agent(called) => Before::Called(called),
+                Called::Unknown => Before::Unknown,
+            });
+        }
         Ok(match rules {
-            _ if !is_sub_agents && !conversation.has_begun(self.turn, &call.id) => Before::Nothing,
+            _ if !conversation.has_begun(self.turn, &call.id) => Before::Nothing,
             // It is put on record before it is sent.
             Some(rules) if rules.takes_up && !self.ports.journal.has_command(key).await? => Before::Nothing,
             Some(rules) if rules.takes_up => Before::Something,
@@ -211,9 +226,14 @@ impl Turn<'_> {
         if before == Before::Unknown {
             understood = Err(NO_RESULT.to_owned());
         }
+        let called = match before {
+            Before::Called(called) => Some(called),
+            Before::Nothing | Before::Something | Before::Unknown => None,
+        };
         let begun = Begun {
             key,
             is_taken_up: true,
+            called,
             name: call.name.chars().take(TOOL_NAME_CHARS).collect(),
             hint,
             understood,
@@ -227,6 +247,9 @@ impl Turn<'_> {
             call,
         };
         let message = self.display().keep_call(begun.card(CallState::Runs)).await?;
+        if let Some(delegation) = self.ancestry.delegation() {
+            delegation.does(&begun.name, &begun.hint).await?;
+        }
         self.display().call(message, begun.card(CallState::Runs)).await?;
         self.display().tell(message);
         Ok((begun, message, None))
@@ -289,6 +312,7 @@ impl Turn<'_> {
             call,
             key,
             is_taken_up: false,
+            called: None,
             name,
             hint,
             understood,

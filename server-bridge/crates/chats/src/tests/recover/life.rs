@@ -19,6 +19,11 @@ pub(super) struct Life {
 
 impl Life {
     pub(super) async fn begin(database: &Path) -> Self {
+        Self::begin_with(database, ModelsConfig::default()).await
+    }
+
+    /// The same with these models.
+    pub(super) async fn begin_with(database: &Path, models: ModelsConfig) -> Self {
         let own = Builder::new_current_thread().enable_all().build().unwrap();
         let runtime = own.handle().clone();
         let (stop, stopped) = oneshot::channel();
@@ -27,7 +32,8 @@ impl Life {
             // Its tasks are dropped with the runtime, wherever they are.
         });
         let database = database.to_owned();
-        let bench = runtime.spawn(async move { Bench::of(&database).await }).await.unwrap();
+        let begun = async move { Bench::with_models(Store::open(&database).await.unwrap(), models).await };
+        let bench = runtime.spawn(begun).await.unwrap();
         Self { bench, runtime, stop, thread }
     }
 

@@ -236,7 +236,7 @@ impl Store {
             }
         }
         query("UPDATE nodes SET state = $1 WHERE url = $2 AND state <> 'gone'")
-            .bind(if is_draining { NodeState::Draining } else { NodeState::Up })
+            .bind(if is_draining { "draining" } else { "up" })
             .bind(url)
             .execute(&mut transaction)
             .await?;

@@ -1,16 +1,16 @@
-//! The caller's memories.
+//! The caller's memories, and those of their agents in groups.
 
 use std::slice;
 
 use api::memory::{
-    ForgetAbout, Forgotten, MemoryDetail, MemoryEdit, MemoryQuery, MemoryRevisionView, MemorySettingsView,
-    MemoryView, NewMemory, ReplacedMemory,
+    ForgetAbout, Forgotten, MemoryAgent, MemoryDetail, MemoryEdit, MemoryQuery, MemoryRevisionView,
+    MemorySettingsView, MemoryView, NewMemory, ReplacedMemory,
 };
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::MemorySettings;
-use memory::{MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, Mode, Write};
+use memory::{MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, Mode, OwnAgent, Write};
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
@@ -33,21 +33,32 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(set_memory_settings))
 }
 
-/// What agents remember about the caller, and the proposals that wait for an answer.
-#[utoipa::path(get, path = "/api/v1/memories", tag = "settings", params(MemoryQuery), responses((status = 200, body = [MemoryView])))]
+/// What agents remember about the caller, and the proposals that wait for an answer; or what one agent of the caller's in a group remembers.
+#[utoipa::path(get, path = "/api/v1/memories", tag = "settings", params(MemoryQuery),
+    responses((status = 200, body = [MemoryView]), (status = 400), (status = 404)))]
 pub async fn memories(
     State(state): State<AppState>,
     caller: Caller,
     extract::Query(query): extract::Query<MemoryQuery>,
 ) -> Result<Json<Vec<MemoryView>>, ApiError> {
-    let found = state.chats.memories(caller.user.id, query.q.as_deref()).await?;
-    let replaced = replaced_by(&state, &caller, &found).await?;
-    Ok(Json(found.into_iter().map(|item| view(item, &replaced)).collect()))
+    let user = caller.user.id;
+    let found = match query {
+        MemoryQuery { proposed: true, q: None, agent: None } => state.chats.proposed_memories(user).await?,
+        MemoryQuery { proposed: true, .. } => {
+            return Err(ApiError::invalid("proposed stands alone: leave out q and agent"));
+        }
+        MemoryQuery { q, agent, proposed: false } => {
+            let holder = state.chats.memory_holder(user, agent.as_deref()).await?;
+            state.chats.memories(holder, q.as_deref()).await?
+        }
+    };
+    let beside = Beside::of(&state, &caller, &found).await?;
+    Ok(Json(found.into_iter().map(|item| view(item, &beside)).collect()))
 }
 
 /// Keep a memory. If one says the same, it is returned unchanged; if one has the same name, it gets the new text.
 #[utoipa::path(post, path = "/api/v1/memories", tag = "settings", request_body = NewMemory,
-    responses((status = 200, body = MemoryView), (status = 400)))]
+    responses((status = 200, body = MemoryView), (status = 400), (status = 404)))]
 pub async fn keep(
     State(state): State<AppState>,
     caller: Caller,
@@ -59,6 +70,10 @@ pub async fn keep(
             .ok_or_else(|| ApiError::invalid("kind must be core, semantic, episodic or procedural"))?,
     };
     let project = new.project.as_deref().map(str::trim).filter(|project| !project.is_empty());
+    let holder = state.chats.memory_holder(caller.user.id, new.agent.as_deref()).await?;
+    if project.is_some() && holder.agent.is_some() {
+        return Err(ApiError::invalid("an agent of a group works on one machine: leave out project"));
+    }
     let wanted = Write {
         kind,
         scope: if project.is_some() { MemoryScope::Project } else { MemoryScope::User },
@@ -70,7 +85,7 @@ pub async fn keep(
         supersedes: &new.replaces,
         valid_to_ms: new.valid_to,
     };
-    let written = state.chats.keep_memory(&caller.user, &wanted).await?;
+    let written = state.chats.keep_memory(&caller.user, holder.agent, &wanted).await?;
     Ok(Json(whole(&state, &caller, written.item().clone()).await?))
 }
 
@@ -124,18 +139,20 @@ pub async fn accept(
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
     let kept = state.chats.accept_memory(&caller.user, number(&id)?).await?;
-    Ok(Json(view(kept, &[])))
+    Ok(Json(whole(&state, &caller, kept).await?))
 }
 
 /// Forget all memories and proposals that contain all of these words.
 #[utoipa::path(post, path = "/api/v1/memories/forget", tag = "settings", request_body = ForgetAbout,
-    responses((status = 200, body = Forgotten), (status = 400)))]
+    responses((status = 200, body = Forgotten), (status = 400), (status = 404)))]
 pub async fn forget_about(
     State(state): State<AppState>,
     caller: Caller,
     extract::Json(wanted): extract::Json<ForgetAbout>,
 ) -> Result<Json<Forgotten>, ApiError> {
-    Ok(Json(Forgotten { count: state.chats.forget_about(&caller.user, &wanted.about).await? }))
+    let holder = state.chats.memory_holder(caller.user.id, wanted.agent.as_deref()).await?;
+    let count = state.chats.forget_about(&caller.user, holder.agent, &wanted.about).await?;
+    Ok(Json(Forgotten { count }))
 }
 
 /// How the caller's agents remember.
@@ -169,26 +186,48 @@ fn settings_view(settings: MemorySettings) -> MemorySettingsView {
     MemorySettingsView { mode: settings.mode.as_str().into(), from_chats: settings.from_chats }
 }
 
-/// What the proposals among these items would replace.
-async fn replaced_by(
-    state: &AppState,
-    caller: &Caller,
-    items: &[MemoryItem],
-) -> Result<Vec<MemoryReplacement>, ApiError> {
-    Ok(match items.iter().any(|item| item.is_proposed) {
-        true => state.chats.memory_replacements(caller.user.id).await?,
-        false => Vec::new(),
-    })
+/// What views of memories name beside them.
+struct Beside {
+    /// What the user's proposals would replace.
+    replaced: Vec<MemoryReplacement>,
+    /// The user's agents in groups.
+    agents: Vec<OwnAgent>,
 }
 
-/// One memory with what it would replace.
+impl Beside {
+    /// As far as these items need it.
+    async fn of(state: &AppState, caller: &Caller, items: &[MemoryItem]) -> Result<Self, ApiError> {
+        let replaced = match items.iter().any(|item| item.is_proposed) {
+            true => state.chats.memory_replacements(caller.user.id).await?,
+            false => Vec::new(),
+        };
+        let agents = match items.iter().any(|item| item.agent_id.is_some()) {
+            true => state.chats.memory_agents(caller.user.id).await?,
+            false => Vec::new(),
+        };
+        Ok(Self { replaced, agents })
+    }
+
+    /// The agent with this id, without a name if it was removed meanwhile.
+    fn agent(&self, id: i64) -> MemoryAgent {
+        let agent = self.agents.iter().find(|agent| agent.id == id);
+        MemoryAgent {
+            id,
+            handle: agent.map(|agent| agent.handle.clone()).unwrap_or_default(),
+            group_id: agent.map(|agent| agent.group_id).unwrap_or_default(),
+            group: agent.map(|agent| agent.group_title.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// One memory with all that its view names.
 async fn whole(state: &AppState, caller: &Caller, item: MemoryItem) -> Result<MemoryView, ApiError> {
-    let replaced = replaced_by(state, caller, slice::from_ref(&item)).await?;
-    Ok(view(item, &replaced))
+    let beside = Beside::of(state, caller, slice::from_ref(&item)).await?;
+    Ok(view(item, &beside))
 }
 
-fn view(item: MemoryItem, replacements: &[MemoryReplacement]) -> MemoryView {
-    let of_it = replacements.iter().filter(|replaced| replaced.item_id == item.id);
+fn view(item: MemoryItem, beside: &Beside) -> MemoryView {
+    let of_it = beside.replaced.iter().filter(|replaced| replaced.item_id == item.id);
     let replaced = |replaced: &MemoryReplacement| ReplacedMemory {
         id: replaced.replaces_id,
         text: replaced.text.clone(),
@@ -200,6 +239,7 @@ fn view(item: MemoryItem, replacements: &[MemoryReplacement]) -> MemoryView {
         kind: item.kind.as_str().into(),
         scope: item.scope.as_str().into(),
         scope_name: item.scope_name,
+        agent: item.agent_id.map(|id| beside.agent(id)),
         name: item.name,
         text: item.text,
         source: item.source.as_str().into(),

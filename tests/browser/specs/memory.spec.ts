@@ -92,3 +92,32 @@ test("what an agent proposes is used only after it is accepted", async ({ page, 
   await expect(kept(page)).toContainText("The laptop is slow.");
   await expect(card(page, "The laptop is fast.")).toContainText("superseded by");
 });
+
+test("what an agent of a group remembers is shown apart, and its owner accepts what it proposes", async ({ page, alice, laptop, model }) => {
+  void laptop;
+  const { id: group } = await alice.json(["group", "create", "Work"]);
+  await alice.run(["group", "add-agent", String(group), "coder", "--on", "laptop", "--approval", "full"]);
+  await alice.run(["memory", "add", "I like tea."]);
+  await alice.run(["memory", "add", "Deploys run on Fridays.", "--agent", "coder"]);
+  model.answersWith({ call: [["memory_write", { text: "The laptop is slow." }]] }, { say: "Noted." });
+  await alice.run(["group", "post", String(group), "@coder look around"]);
+  await page.goto("/#/settings/memory");
+  const proposals = page.getByRole("region", { name: "Proposed by agents" });
+  await expect(async () => {
+    await page.reload();
+    await expect(proposals).toContainText("The laptop is slow.", { timeout: 1_000 });
+  }).toPass();
+  await expect(proposals).toContainText("@coder in Work");
+  await expect(kept(page)).toContainText("I like tea.");
+  await expect(kept(page)).not.toContainText("Fridays");
+  await page.getByLabel("Whose memories").selectOption("@coder in Work");
+  await expect(kept(page)).toContainText("Deploys run on Fridays.");
+  await expect(kept(page)).not.toContainText("I like tea.");
+  await expectAccessible(page);
+  await proposals.getByRole("button", { name: /^Accept/ }).click();
+  await expect(kept(page)).toContainText("The laptop is slow.");
+  await remember(page, "The desk is white.");
+  await page.getByLabel("Whose memories").selectOption("Yours");
+  await expect(kept(page)).toContainText("I like tea.");
+  await expect(kept(page)).not.toContainText("The desk is white.");
+});

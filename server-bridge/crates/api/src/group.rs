@@ -38,9 +38,13 @@ pub struct GroupPerson {
 /// An agent of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupAgent {
+    /// The id, by which its owner finds what it remembers.
+    #[serde(default)]
+    #[schema(required)]
+    pub id: i64,
     /// The handle, without `@`; unique in the group.
     pub handle: String,
-    /// The user whose machine, model, tools and memory it works with.
+    /// The user whose machine, model and tools it works with.
     pub owner: String,
     /// The place that it works on: a runner's name, `__docker__` or `none`.
     pub runner: String,

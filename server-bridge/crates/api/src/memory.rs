@@ -1,4 +1,4 @@
-//! Memories: what agents remember about a user.
+//! Memories: what agents remember about a user, and what the user's agents in groups remember.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -18,10 +18,14 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub scope: MemoryScope,
-    /// The name of the machine or the role that it applies to; empty for all of the user's chats.
+    /// The name of the machine that it applies to; empty for other scopes.
     #[serde(default)]
     #[schema(required)]
     pub scope_name: String,
+    /// The agent of a group that remembers it; null for the user's own.
+    #[serde(default)]
+    #[schema(required)]
+    pub agent: Option<MemoryAgent>,
     /// A short name; may be empty.
     #[serde(default)]
     #[schema(required)]
@@ -73,6 +77,25 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub updated_at: i64,
+}
+
+/// An agent of the caller's in a group, which remembers for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryAgent {
+    /// The id.
+    pub id: i64,
+    /// The handle, without `@`; unique in the group.
+    #[serde(default)]
+    #[schema(required)]
+    pub handle: String,
+    /// The group's id.
+    #[serde(default)]
+    #[schema(required)]
+    pub group_id: i64,
+    /// The group's title.
+    #[serde(default)]
+    #[schema(required)]
+    pub group: String,
 }
 
 /// A memory that a proposal would replace.
@@ -130,6 +153,12 @@ pub struct MemoryQuery {
     /// Only memories that share words with this text, the best match first.
     #[serde(default)]
     pub q: Option<String>,
+    /// Only what this agent of the caller's in a group remembers: its id, or its handle. If not given, what such agents remember is left out.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// Only proposals: all that wait for the caller, those of the caller's agents in groups too. Not together with `q` or `agent`.
+    #[serde(default)]
+    pub proposed: bool,
 }
 
 /// A memory to keep.
@@ -141,6 +170,9 @@ pub struct NewMemory {
     /// The name of the machine that it applies to; if not given, it applies to all chats.
     #[serde(default)]
     pub project: Option<String>,
+    /// The agent of the caller's in a group that remembers it: its id, or its handle. Not together with `project`.
+    #[serde(default)]
+    pub agent: Option<String>,
     /// A short name; for a core block `persona`, `user` or `project`.
     #[serde(default)]
     pub name: Option<String>,
@@ -173,6 +205,9 @@ pub struct MemoryEdit {
 pub struct ForgetAbout {
     /// The words: every memory that contains all of them, in its present or an earlier text.
     pub about: String,
+    /// Of this agent of the caller's in a group alone: its id, or its handle. If not given, of the caller's own memories.
+    #[serde(default)]
+    pub agent: Option<String>,
 }
 
 /// The number of memories that were forgotten.

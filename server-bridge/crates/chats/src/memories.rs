@@ -1,9 +1,10 @@
-//! A user's memories, as the user sees and changes them.
+//! A user's memories, and those of their agents in groups, as the user sees and changes them.
 
 use memory::{
-    MemoryChange, MemoryItem, MemoryReplacement, MemoryRevision, MemorySource, Mode, Standing, Write, Written,
+    MemoryChange, MemoryHolder, MemoryItem, MemoryReplacement, MemoryRevision, MemorySource, Mode, Standing,
+    Write, Written,
 };
-use store::{User, UserId};
+use store::{OwnAgent, User, UserId};
 
 use crate::{ChatService, Error, Result};
 
@@ -17,16 +18,66 @@ pub struct MemorySettings {
 }
 
 impl ChatService {
-    /// All memories and proposals of a user, in the order in which they were added; with a question, only those that share words or the
+    /// The agents of groups that a user owns, and whose memories they see.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn memory_agents(&self, user: UserId) -> Result<Vec<OwnAgent>> {
+        Ok(self.0.store.own_agents(user).await?)
+    }
+
+    /// Whose memories are meant: a user's own, or those of the agent of a group with this number or handle.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the user has no such agent, or several; [`Error::Store`].
+    pub async fn memory_holder(&self, user: UserId, agent: Option<&str>) -> Result<MemoryHolder> {
+        let Some(wanted) = agent.map(str::trim) else { return Ok(user.into()) };
+        let handle = wanted.trim_start_matches('@');
+        let mut agents = self.0.store.own_agents(user).await?;
+        let number: Option<i64> = wanted.parse().ok();
+        if let Some(agent) = agents.iter().find(|agent| number == Some(agent.id)) {
+            return Ok(MemoryHolder::agent(user, agent.id));
+        }
+        agents.retain(|agent| agent.handle.to_lowercase() == handle.to_lowercase());
+        match agents.as_slice() {
+            [agent] => Ok(MemoryHolder::agent(user, agent.id)),
+            [] => Err(Error::refused(
+                "not_found",
+                format!("you have no agent {wanted} in a group; `sandbridge group list` shows your groups"),
+            )),
+            several => {
+                let group = |agent: &OwnAgent| format!("{} (in \"{}\")", agent.id, agent.group_title);
+                let groups = several.iter().map(group).collect::<Vec<_>>().join(", ");
+                let text =
+                    format!("several of your agents are called {handle}; name one by its number: {groups}");
+                Err(Error::refused("invalid", text))
+            }
+        }
+    }
+
+    /// All proposals that wait for a user, those of their agents in groups too.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn proposed_memories(&self, user: UserId) -> Result<Vec<MemoryItem>> {
+        Ok(self.0.store.proposed_memories(user).await?)
+    }
+
+    /// All memories and proposals of a holder, in the order in which they were added; with a question, only those that share words or the
     /// meaning with it, the best match first.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub async fn memories(&self, user: UserId, question: Option<&str>) -> Result<Vec<MemoryItem>> {
-        let items = self.0.store.memory_items(user).await?;
+    pub async fn memories(
+        &self,
+        holder: impl Into<MemoryHolder>,
+        question: Option<&str>,
+    ) -> Result<Vec<MemoryItem>> {
+        let holder = holder.into();
+        let items = self.0.store.memory_items(holder).await?;
         let Some(question) = question else { return Ok(items) };
         let all: Vec<&MemoryItem> = items.iter().collect();
-        let near = self.0.meaning.nearest(user, question).await;
+        let near = self.0.meaning.nearest(holder, question).await;
         Ok(memory::recall::find(question, &near, &all).into_iter().map(|found| found.item.clone()).collect())
     }
 
@@ -44,16 +95,18 @@ impl ChatService {
     /// [`Error::Store`] if the memory is gone or another user's.
     pub async fn memory(&self, user: UserId, id: i64) -> Result<(MemoryItem, Vec<MemoryRevision>)> {
         let store = &self.0.store;
-        Ok((store.memory_item(user, id).await?, store.memory_revisions(user, id).await?))
+        let holder = store.holder_of_memory(user, id).await?;
+        Ok((store.memory_item(holder, id).await?, store.memory_revisions(holder, id).await?))
     }
 
-    /// Keeps a memory that the user wrote. Audited.
+    /// Keeps a memory that the user wrote, for themselves or for an agent of theirs. Audited.
     ///
     /// # Errors
     /// [`Error::Store`] for a text that is empty or too long, and beyond 1,000 memories.
-    pub async fn keep_memory(&self, user: &User, wanted: &Write<'_>) -> Result<Written> {
+    pub async fn keep_memory(&self, user: &User, agent: Option<i64>, wanted: &Write<'_>) -> Result<Written> {
         let store = &self.0.store;
-        let written = memory::write(store, user.id, wanted, Standing::Person).await?;
+        let written =
+            memory::write(store, MemoryHolder { user: user.id, agent }, wanted, Standing::Person).await?;
         self.noted(user, "memory.keep", written.item().id).await;
         Ok(written)
     }
@@ -71,12 +124,13 @@ impl ChatService {
         valid_to_ms: Option<Option<i64>>,
     ) -> Result<MemoryItem> {
         let store = &self.0.store;
-        let item = store.memory_item(user.id, id).await?;
+        let holder = store.holder_of_memory(user.id, id).await?;
+        let item = store.memory_item(holder, id).await?;
         if item.kind == memory::MemoryKind::Core {
             memory::write::check_core(name.unwrap_or(&item.name), text.unwrap_or(&item.text))?;
         }
         let change = MemoryChange { name, text, valid_to_ms, by: MemorySource::Person };
-        let changed = store.change_memory(user.id, id, &change).await?;
+        let changed = store.change_memory(holder, id, &change).await?;
         self.noted(user, "memory.change", id).await;
         Ok(changed)
     }
@@ -86,7 +140,8 @@ impl ChatService {
     /// # Errors
     /// [`Error::Store`] if the proposal is gone, another user's or a memory already, and beyond 1,000 memories.
     pub async fn accept_memory(&self, user: &User, id: i64) -> Result<MemoryItem> {
-        let kept = self.0.store.accept_memory(user.id, id).await?;
+        let holder = self.0.store.holder_of_memory(user.id, id).await?;
+        let kept = self.0.store.accept_memory(holder, id).await?;
         self.noted(user, "memory.accept", id).await;
         Ok(kept)
     }
@@ -96,37 +151,42 @@ impl ChatService {
     /// # Errors
     /// [`Error::Refused`] if the memory is gone or another user's; [`Error::Store`].
     pub async fn forget_memory(&self, user: &User, id: i64) -> Result<()> {
-        if self.0.store.forget_memories(user.id, &[id]).await? == 0 {
+        let forgotten = match self.0.store.holder_of_memory(user.id, id).await {
+            Ok(holder) => self.0.store.forget_memories(holder, &[id]).await,
+            Err(error) => Err(error),
+        };
+        if matches!(forgotten, Ok(0) | Err(store::Error::NotFound { .. })) {
             return Err(Error::refused(
                 "not_found",
                 "there is no memory with this number; `sandbridge memory list` shows them",
             ));
         }
+        forgotten?;
         self.noted(user, "memory.forget", id).await;
         Ok(())
     }
 
-    /// Deletes all memories and proposals that have all words of this text, in their text, their name or an earlier text; returns how many. Audited.
+    /// Deletes all memories and proposals of the user, or of an agent of theirs, that have all words of this text, in their text, their name or an earlier text; returns how many. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] for a text without words; [`Error::Store`].
-    pub async fn forget_about(&self, user: &User, about: &str) -> Result<u64> {
+    pub async fn forget_about(&self, user: &User, agent: Option<i64>, about: &str) -> Result<u64> {
         let Some(about) = memory::About::of(about) else {
             return Err(Error::refused("invalid", "write the words of the memories to forget"));
         };
-        let store = &self.0.store;
+        let (store, holder) = (&self.0.store, MemoryHolder { user: user.id, agent });
         let mut ids = Vec::new();
-        for item in store.memory_items(user.id).await? {
+        for item in store.memory_items(holder).await? {
             let mut texts = vec![item.name.clone(), item.text.clone()];
             if item.revision > 1 {
-                let earlier = store.memory_revisions(user.id, item.id).await?;
+                let earlier = store.memory_revisions(holder, item.id).await?;
                 texts.extend(earlier.into_iter().flat_map(|revision| [revision.name, revision.text]));
             }
             if about.is_in(&texts) {
                 ids.push(item.id);
             }
         }
-        let forgotten = store.forget_memories(user.id, &ids).await?;
+        let forgotten = store.forget_memories(holder, &ids).await?;
         self.0.note(user, "memory.forget_about", None, &forgotten.to_string(), "ok").await;
         Ok(forgotten)
     }

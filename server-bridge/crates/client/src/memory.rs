@@ -1,11 +1,11 @@
-//! `sandbridge memory`: what agents remember about the user.
+//! `sandbridge memory`: what agents remember about the user, and what the user's agents in groups remember.
 
 mod words;
 
 use std::process::ExitCode;
 
-use api::memory::{ForgetAbout, MemoryEdit, MemorySettingsView, NewMemory};
-use clap::{Parser, ValueEnum};
+use api::memory::{ForgetAbout, MemoryEdit, MemoryQuery, MemorySettingsView, NewMemory};
+use clap::{Args, Parser, ValueEnum};
 use serde::Serialize;
 
 use self::words::{detail, list, settings};
@@ -16,15 +16,28 @@ use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
+/// Whose memories.
+#[derive(Args)]
+pub(super) struct Of {
+    /// Of your agent AGENT in a group, not of you: its number, or its handle
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+}
+
 /// Manage what agents remember about you from chat to chat
 #[derive(Parser)]
 pub(crate) enum MemoryCommand {
     /// List what is remembered
-    List,
+    List {
+        #[command(flatten)]
+        of: Of,
+    },
     /// Find memories by their words and their meaning, the best match first
     Search {
         /// The words, or a question
         text: String,
+        #[command(flatten)]
+        of: Of,
     },
     /// Show a memory with its source and its earlier texts
     Show {
@@ -42,11 +55,13 @@ pub(crate) enum MemoryCommand {
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
         /// Only for work on the machine NAME, not in all chats
-        #[arg(long, value_name = "NAME", add = super::names::places())]
+        #[arg(long, value_name = "NAME", add = super::names::places(), conflicts_with = "agent")]
         on: Option<String>,
         /// The number of a memory that the new one replaces; may be given several times
         #[arg(long, value_name = "NUMBER")]
         replaces: Vec<i64>,
+        #[command(flatten)]
+        of: Of,
     },
     /// Change the text of a memory; the earlier one stays in its history
     Edit {
@@ -63,10 +78,16 @@ pub(crate) enum MemoryCommand {
         /// Forget every memory that has all words of TEXT, in its present or an earlier text
         #[arg(long, value_name = "TEXT")]
         about: Option<String>,
+        /// With --about: of your agent AGENT in a group, not of you: its number, or its handle
+        #[arg(long, value_name = "AGENT", requires = "about")]
+        agent: Option<String>,
     },
     /// Print everything that is remembered, as JSON
-    Export,
-    /// List what agents propose to remember
+    Export {
+        #[command(flatten)]
+        of: Of,
+    },
+    /// List what agents propose to remember, those of yours in groups too
     Proposals,
     /// Keep a proposal
     Accept {
@@ -141,22 +162,23 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
     let (line, words) = match command {
-        MemoryCommand::List => {
-            let mut kept = client.memories(None).await?;
+        MemoryCommand::List { of: Of { agent } } => {
+            let mut kept = client.memories(&MemoryQuery { agent, ..MemoryQuery::default() }).await?;
             kept.retain(|memory| !memory.proposed);
             both(&kept, list(&kept, "nothing is remembered; `sandbridge memory add TEXT` adds a memory"))
         }
-        MemoryCommand::Search { text } => {
-            let found = client.memories(Some(&text)).await?;
+        MemoryCommand::Search { text, of: Of { agent } } => {
+            let wanted = MemoryQuery { q: Some(text), agent, proposed: false };
+            let found = client.memories(&wanted).await?;
             both(&found, list(&found, "no memory has these words or this meaning"))
         }
         MemoryCommand::Proposals => {
-            let mut proposed = client.memories(None).await?;
-            proposed.retain(|memory| memory.proposed);
+            let wanted = MemoryQuery { proposed: true, ..MemoryQuery::default() };
+            let proposed = client.memories(&wanted).await?;
             both(&proposed, list(&proposed, "nothing is proposed"))
         }
-        MemoryCommand::Export => {
-            let all = client.memories(None).await?;
+        MemoryCommand::Export { of: Of { agent } } => {
+            let all = client.memories(&MemoryQuery { agent, ..MemoryQuery::default() }).await?;
             let mut details = Vec::new();
             for memory in all {
                 details.push(client.memory(memory.id).await?);
@@ -168,9 +190,9 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
             let found = client.memory(number).await?;
             both(&found, detail(&found))
         }
-        MemoryCommand::Add { text, kind, name, on, replaces } => {
+        MemoryCommand::Add { text, kind, name, on, replaces, of: Of { agent } } => {
             let kind = kind.to_possible_value().map(|value| value.get_name().into());
-            let new = NewMemory { kind, project: on, name, text, valid_to: None, replaces };
+            let new = NewMemory { kind, project: on, agent, name, text, valid_to: None, replaces };
             let kept = client.keep_memory(&new).await?;
             both(&kept, format!("remembered as memory {}", kept.id))
         }
@@ -186,8 +208,8 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
             client.forget_memory(number).await?;
             both(&Gone { id: number }, format!("memory {number} is forgotten"))
         }
-        MemoryCommand::Forget { about, .. } => {
-            let wanted = ForgetAbout { about: about.unwrap_or_default() };
+        MemoryCommand::Forget { about, agent, .. } => {
+            let wanted = ForgetAbout { about: about.unwrap_or_default(), agent };
             let forgotten = client.forget_about(&wanted).await?;
             both(&forgotten, format!("forgotten memories: {}", forgotten.count))
         }

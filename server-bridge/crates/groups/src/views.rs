@@ -33,6 +33,7 @@ impl Inner {
                     })
                     .collect(),
                 approval: Approval::from(agent.approval.as_str()),
+                id: agent.id,
                 handle: agent.handle,
                 owner: agent.owner_name,
                 runner: agent.runner,

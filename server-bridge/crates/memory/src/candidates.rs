@@ -2,13 +2,13 @@
 //! model, can tell which of them are untrue now.
 
 use search::fuse::by_turns;
-use store::{MemoryItem, MemoryKind, MemoryScope, Store, UserId};
+use store::{MemoryHolder, MemoryItem, MemoryKind, MemoryScope, Store};
 
 use crate::limits::CANDIDATE_MAX_BYTES;
 use crate::prompt::quoted;
 use crate::{Meaning, evidence, holds};
 
-/// The user's kept memories of this scope that are nearest to any of the texts, at most `most`: those of the first text by turns with those of the others.
+/// The holder's kept memories of this scope that are nearest to any of the texts, at most `most`: those of the first text by turns with those of the others.
 /// Core blocks, proposals and memories that have ended are left out.
 ///
 /// # Errors
@@ -16,13 +16,13 @@ use crate::{Meaning, evidence, holds};
 pub async fn nearest(
     store: &Store,
     meaning: &Meaning,
-    user: UserId,
+    holder: impl Into<MemoryHolder>,
     (scope, scope_name): (MemoryScope, &str),
     texts: &[&str],
     most: usize,
 ) -> store::Result<Vec<MemoryItem>> {
-    let now_ms = store.now_ms();
-    let mut items = store.memory_items(user).await?;
+    let (holder, now_ms) = (holder.into(), store.now_ms());
+    let mut items = store.memory_items(holder).await?;
     items.retain(|item| {
         holds(item, now_ms)
             && item.kind != MemoryKind::Core
@@ -39,7 +39,7 @@ pub async fn nearest(
         // All memories are split into words for each text; other tasks of this thread have their turn in between.
         tokio::task::yield_now().await;
         let by_words = evidence::rank(text, &texts_of_items, most);
-        let near = meaning.by_distance(user, text).await;
+        let near = meaning.by_distance(holder, text).await;
         let by_meaning = near.iter().filter_map(|id| items.iter().position(|item| item.id == *id));
         rankings.push(by_turns(&by_words, &by_meaning.collect::<Vec<_>>()));
     }

@@ -1,4 +1,4 @@
-//! Memories: what agents remember about a user from chat to chat.
+//! Memories: what agents remember about a user from chat to chat, and what an agent of a group remembers of what it is asked.
 //!
 //! ```text
 //!   the user, on the page or the command line ─────────────────────────────► kept
@@ -9,6 +9,9 @@
 //! ```
 //! A text from a file, a page, a command or another agent never becomes a memory without the user's consent: it is not in the user's
 //! message, and a turn that has read one can only propose.
+//!
+//! An agent of a group is a holder of its own: there, the message is the request of the person who asks it, and its owner accepts what it proposes. Nothing
+//! that one holder remembers is shown to, or changed by, another one.
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,7 +29,7 @@
 
 use std::collections::HashSet;
 
-use store::{ChatId, Store};
+use store::{ChatId, Store, UserId};
 
 pub mod asked;
 pub mod candidates;
@@ -42,8 +45,8 @@ pub mod write;
 pub use meaning::Meaning;
 pub use mode::Mode;
 pub use store::{
-    MemoryChange, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, MemorySource,
-    NewMemory,
+    MemoryChange, MemoryHolder, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope,
+    MemorySource, NewMemory, OwnAgent,
 };
 pub use write::{Standing, Write, Written, write};
 
@@ -61,13 +64,14 @@ pub fn has_ended(item: &MemoryItem, now_ms: i64) -> bool {
     !item.is_proposed && !holds(item, now_ms)
 }
 
-/// True for an item that `reader` may see. Items of an agent apply to no chat.
+/// True for an item of the reader's own that applies where it works.
 #[must_use]
 pub fn reaches(item: &MemoryItem, reader: Reader<'_>) -> bool {
-    match (reader, item.scope) {
-        (Reader::Own { .. }, MemoryScope::User) => true,
-        (Reader::Own { project }, MemoryScope::Project) => project == Some(item.scope_name.as_str()),
-        (Reader::Own { .. }, MemoryScope::Agent) | (Reader::OfGroup, _) => false,
+    match (reader, item.agent_id, item.scope) {
+        (Reader::Own { .. }, None, MemoryScope::User) => true,
+        (Reader::Own { project }, None, MemoryScope::Project) => project == Some(item.scope_name.as_str()),
+        (Reader::OfGroup { agent }, Some(holder), MemoryScope::Agent) => agent == holder,
+        (Reader::Own { .. }, ..) | (Reader::OfGroup { .. }, ..) => false,
     }
 }
 
@@ -79,8 +83,12 @@ pub enum Reader<'a> {
         /// The machine.
         project: Option<&'a str>,
     },
-    /// An agent of a group. Other people ask it and read its answers, so it sees nothing of what its owner's own agents know.
-    OfGroup,
+    /// An agent of a group. Other people ask it and read its answers, so it sees nothing of what its owner's own agents know, nor what other agents of groups
+    /// do.
+    OfGroup {
+        /// The agent.
+        agent: i64,
+    },
 }
 
 impl<'a> Reader<'a> {
@@ -90,9 +98,18 @@ impl<'a> Reader<'a> {
     /// [`store::Error::Database`].
     pub async fn of(store: &Store, root: &ChatId, project: Option<&'a str>) -> store::Result<Self> {
         Ok(match store.group_agent_in(root).await? {
-            Some(_) => Self::OfGroup,
+            Some(agent) => Self::OfGroup { agent },
             None => Self::Own { project },
         })
+    }
+
+    /// The holder of the memories that it reads; `user` is the user that it works for.
+    #[must_use]
+    pub fn holder(self, user: UserId) -> MemoryHolder {
+        match self {
+            Self::Own { .. } => user.into(),
+            Self::OfGroup { agent } => MemoryHolder::agent(user, agent),
+        }
     }
 }
 
@@ -121,22 +138,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_of_a_group_sees_nothing_of_its_owners_memories() {
-        let item = |scope, scope_name: &str| MemoryItem {
+    fn a_reader_sees_what_is_its_own() {
+        let item = |agent_id, scope, scope_name: &str| MemoryItem {
+            agent_id,
             scope,
             scope_name: scope_name.to_owned(),
             ..recall::tests::item(1, "The user likes tabs")
         };
         let (alone, on_box) = (Reader::Own { project: None }, Reader::Own { project: Some("box") });
+        let (coder, writer) = (Reader::OfGroup { agent: 1 }, Reader::OfGroup { agent: 2 });
         let table = [
-            (item(MemoryScope::User, ""), [true, true, false]),
-            (item(MemoryScope::Project, "box"), [false, true, false]),
-            (item(MemoryScope::Project, "desk"), [false, false, false]),
-            (item(MemoryScope::Agent, ""), [false, false, false]),
+            (item(None, MemoryScope::User, ""), [true, true, false, false]),
+            (item(None, MemoryScope::Project, "box"), [false, true, false, false]),
+            (item(None, MemoryScope::Project, "desk"), [false, false, false, false]),
+            (item(None, MemoryScope::Agent, ""), [false, false, false, false]),
+            (item(Some(1), MemoryScope::Agent, ""), [false, false, true, false]),
+            (item(Some(1), MemoryScope::User, ""), [false, false, false, false]),
+            (item(Some(2), MemoryScope::Agent, ""), [false, false, false, true]),
         ];
         for (item, expected) in table {
-            let seen = [alone, on_box, Reader::OfGroup].map(|reader| reaches(&item, reader));
-            assert_eq!(seen, expected, "{:?} {}", item.scope, item.scope_name);
+            let seen = [alone, on_box, coder, writer].map(|reader| reaches(&item, reader));
+            assert_eq!(seen, expected, "{:?} {:?} {}", item.agent_id, item.scope, item.scope_name);
         }
     }
 

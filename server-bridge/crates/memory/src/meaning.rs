@@ -4,13 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use llm::embed::{Embedders, Guarded};
 use search::vectors::Vector;
-use store::{BareMemory, EmbeddingModel, Store, UserId};
+use store::{BareMemory, EmbeddingModel, MemoryHolder, Store};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::limits::{ABOVE_MEAN, COMPARED_MEMORIES, EMBED_BATCH, EMBED_PAUSE};
 
-/// The vectors of all users' memories. Clones are the same.
+/// The vectors of all memories. Clones are the same.
 #[derive(Clone)]
 pub struct Meaning {
     store: Store,
@@ -29,33 +29,33 @@ impl Meaning {
         let _ = self.embedders.set(embedders);
     }
 
-    /// A user's memories whose meaning is that of a question, by their ids and the nearest first. Empty without an embedder, while it is
+    /// A holder's memories whose meaning is that of a question, by their ids and the nearest first. Empty without an embedder, while it is
     /// away, and for too few memories to tell what is near.
-    pub async fn nearest(&self, user: UserId, question: &str) -> Vec<i64> {
-        let scores = self.compared(user, question).await;
+    pub async fn nearest(&self, holder: impl Into<MemoryHolder>, question: &str) -> Vec<i64> {
+        let scores = self.compared(holder.into(), question).await;
         if scores.len() < COMPARED_MEMORIES { Vec::new() } else { near(&scores) }
     }
 
-    /// A user's memories by their meaning's distance from a text, by their ids and the nearest first, however far they are. Empty without an
+    /// A holder's memories by their meaning's distance from a text, by their ids and the nearest first, however far they are. Empty without an
     /// embedder, and while it is away.
-    pub async fn by_distance(&self, user: UserId, text: &str) -> Vec<i64> {
-        let mut scores = self.compared(user, text).await;
+    pub async fn by_distance(&self, holder: impl Into<MemoryHolder>, text: &str) -> Vec<i64> {
+        let mut scores = self.compared(holder.into(), text).await;
         scores.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         scores.into_iter().map(|(id, _)| id).collect()
     }
 
-    async fn compared(&self, user: UserId, question: &str) -> Vec<(i64, f32)> {
-        self.scores(user, question).await.unwrap_or_else(|error| {
-            tracing::error!(%error, "a user's memories could not be compared with a text");
+    async fn compared(&self, holder: MemoryHolder, question: &str) -> Vec<(i64, f32)> {
+        self.scores(holder, question).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "memories could not be compared with a text");
             Vec::new()
         })
     }
 
-    async fn scores(&self, user: UserId, question: &str) -> store::Result<Vec<(i64, f32)>> {
+    async fn scores(&self, holder: MemoryHolder, question: &str) -> store::Result<Vec<(i64, f32)>> {
         let none = Ok(Vec::new());
         let Some(embedder) = self.embedder().await else { return none };
         let Some(model) = self.model(&embedder).await? else { return none };
-        let stored = self.store.memory_vectors(user, model.id).await?;
+        let stored = self.store.memory_vectors(holder, model.id).await?;
         if stored.is_empty() || question.trim().is_empty() {
             return none;
         }

@@ -1,8 +1,8 @@
 //! Writes and proposes memories.
 
 use store::{
-    ChatId, MemoryChange, MemoryItem, MemoryKind, MemoryScope, MemorySource, MessageId, NewMemory, Store,
-    UserId,
+    ChatId, MemoryChange, MemoryHolder, MemoryItem, MemoryKind, MemoryScope, MemorySource, MessageId,
+    NewMemory, Store,
 };
 
 use crate::holds;
@@ -16,7 +16,7 @@ pub struct Write<'a> {
     pub kind: MemoryKind,
     /// The chats that it applies to.
     pub scope: MemoryScope,
-    /// The name of the machine (`Project`) or of the role (`Agent`); empty for `User`.
+    /// The name of the machine; empty for other scopes.
     pub scope_name: &'a str,
     /// A short name; may be empty. If an item of this name exists, it is changed.
     pub name: &'a str,
@@ -66,7 +66,7 @@ impl Written {
     }
 }
 
-/// Keeps or proposes a text. If an item says the same, no other is added; if one has the same name, it gets the text. The items that the text makes untrue
+/// Keeps or proposes a text of a holder; an agent's has the scope `Agent`. If an item says the same, no other is added; if one has the same name, it gets the text. The items that the text makes untrue
 /// are superseded, those of a proposal once it is accepted.
 ///
 /// # Errors
@@ -74,15 +74,20 @@ impl Written {
 /// characters, without a name, or with items to supersede, and for items of another scope.
 pub async fn write(
     store: &Store,
-    user: UserId,
+    holder: impl Into<MemoryHolder>,
     wanted: &Write<'_>,
     standing: Standing,
 ) -> store::Result<Written> {
+    let holder = holder.into();
+    let wanted = &match holder.agent {
+        Some(_) => Write { scope: MemoryScope::Agent, scope_name: "", ..*wanted },
+        None => *wanted,
+    };
     let is_core = wanted.kind == MemoryKind::Core;
     if is_core {
         check_core(wanted.name, wanted.text)?;
     }
-    let items = store.memory_items(user).await?;
+    let items = store.memory_items(holder).await?;
     check_replaced(&items, wanted)?;
     let now_ms = store.now_ms();
     let is_beside =
@@ -112,13 +117,13 @@ pub async fn write(
     let needs_proposal = is_proposed && kept.is_some() && !supersedes.is_empty();
     if let Some(same) = if needs_proposal { proposed } else { kept.or(proposed) } {
         if !supersedes.is_empty() {
-            store.supersede_memories(user, &supersedes, same.id).await?;
+            store.supersede_memories(holder, &supersedes, same.id).await?;
         }
         return Ok(Written::Known(same.clone()));
     }
     if let (false, Some(target)) = (is_proposed, target) {
         if !supersedes.is_empty() {
-            store.supersede_memories(user, &supersedes, target.id).await?;
+            store.supersede_memories(holder, &supersedes, target.id).await?;
         }
         let change = MemoryChange {
             name: Some(wanted.name).filter(|name| !name.is_empty()),
@@ -126,7 +131,7 @@ pub async fn write(
             valid_to_ms: wanted.valid_to_ms.map(Some),
             by: source,
         };
-        return Ok(Written::Updated(store.change_memory(user, target.id, &change).await?));
+        return Ok(Written::Updated(store.change_memory(holder, target.id, &change).await?));
     }
     let new = NewMemory {
         kind: wanted.kind,
@@ -142,7 +147,7 @@ pub async fn write(
         supersedes: &supersedes,
         valid_to_ms: wanted.valid_to_ms,
     };
-    let item = store.add_memory(user, &new).await?;
+    let item = store.add_memory(holder, &new).await?;
     Ok(if is_proposed { Written::Proposed(item) } else { Written::Kept(item) })
 }
 
@@ -196,7 +201,7 @@ pub fn check_core(name: &str, text: &str) -> store::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::Name;
+    use store::{AgentDraft, Name, UserId};
 
     async fn world() -> (Store, UserId) {
         let store = Store::open_in_memory().await.unwrap();
@@ -321,6 +326,42 @@ mod tests {
         assert!(write(&store, user, &core, Standing::Person).await.is_err());
         assert_eq!(store.memory_items(user).await.unwrap(), before);
         assert_eq!(store.memory_items(bob).await.unwrap()[0].superseded_by, None);
+    }
+
+    #[tokio::test]
+    async fn an_agent_of_a_group_writes_what_is_its_own_and_nobody_elses() {
+        let (store, user) = world().await;
+        let group = store.create_group(user, "Work").await.unwrap();
+        let draft =
+            |handle| AgentDraft { handle, runner: "none", approval: "full", model: None, persona: "" };
+        let coder = store.put_group_agent(group, user, draft("coder")).await.unwrap();
+        let writer = store.put_group_agent(group, user, draft("writer")).await.unwrap();
+        let holders: [MemoryHolder; 3] =
+            [user.into(), MemoryHolder::agent(user, coder), MemoryHolder::agent(user, writer)];
+        let on_box = Write { scope: MemoryScope::Project, scope_name: "box", name: "day", ..of("Friday") };
+        let persona = Write { kind: MemoryKind::Core, name: "persona", ..of("Be brief.") };
+        for holder in holders {
+            for wanted in [on_box, persona] {
+                let written = write(&store, holder, &wanted, Standing::Asked).await.unwrap();
+                assert!(matches!(written, Written::Kept(_)), "no other holder's is known: {written:?}");
+                assert_eq!(written.item().agent_id, holder.agent);
+            }
+            let items = store.memory_items(holder).await.unwrap();
+            let is_agents = holder.agent.is_some();
+            assert_eq!(items.len(), 2);
+            assert!(items.iter().all(|item| (item.scope == MemoryScope::Agent) == is_agents), "{items:?}");
+        }
+        // The same name, another holder: its text stays. The id of another holder's replaces nothing.
+        let monday = Write { text: "Monday", ..on_box };
+        assert!(matches!(write(&store, holders[1], &monday, Standing::Asked).await, Ok(Written::Updated(_))));
+        let friday = store.memory_items(user).await.unwrap()[0].clone();
+        assert_eq!(friday.text, "Friday");
+        let ids = [friday.id];
+        let wanted = Write { supersedes: &ids, ..of("Tuesday") };
+        for (standing, holder) in [(Standing::Asked, holders[1]), (PROPOSES, holders[2])] {
+            let refused = write(&store, holder, &wanted, standing).await;
+            assert!(matches!(refused, Err(store::Error::NotFound { what: "memory", .. })), "{refused:?}");
+        }
     }
 
     #[tokio::test]

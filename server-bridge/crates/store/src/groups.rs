@@ -26,6 +26,7 @@ use sqlx::FromRow;
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{GROUP_TITLE_MAX_BYTES, GROUPS_PER_USER};
+use crate::memory_items::{Gone, forget_agents};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
@@ -148,16 +149,22 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes a group with its log, calls and chains. The chats of its agents stay with their owners.
+    /// Deletes a group with its log, calls and chains, and what its agents remember. The chats of its agents stay with their owners.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn delete_group(&self, group: i64) -> Result<()> {
-        query("DELETE FROM groups WHERE id = $1")
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        // Nobody adds a memory between both.
+        query("UPDATE group_agents SET removed_at_ms = $2 WHERE group_id = $1 AND removed_at_ms IS NULL")
             .bind(group)
-            .execute(self.database.writer(Scope::Group(group)))
+            .bind(self.now_ms())
+            .execute(&mut transaction)
             .await?;
-        Ok(())
+        forget_agents(&mut transaction, group, Gone::All).await?;
+        query("DELETE FROM groups WHERE id = $1").bind(group).execute(&mut transaction).await?;
+        transaction.commit().await?;
+        self.database.checkpoint().await
     }
 
     /// The users of a group.

@@ -47,7 +47,7 @@
 //! | `sub_agents` | conversations below others |
 //! | `delegations` | a sub-agent's turn, and the call that it serves |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
-//! | `memory_items` | memories of users |
+//! | `memory_items` | memories of users, and of their agents in groups |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
 //! | `copy` | copying a whole database to another one |
@@ -188,10 +188,10 @@ pub use location::{Location, PostgresUrl};
 pub use marketplaces::MarketplaceRow;
 pub use mcp_servers::{McpCatalogue, McpServer};
 pub use membership::{Claimer, Membership, NodeId};
-pub use memorised::QUOTATION;
+pub use memorised::{AgentRequest, QUOTATION};
 pub use memory_items::{
-    MemoryChange, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope, MemorySource,
-    NewMemory,
+    MemoryChange, MemoryHolder, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope,
+    MemorySource, NewMemory, OwnAgent,
 };
 pub use memory_vectors::BareMemory;
 pub use messages::{Author, Message, MessageRole};

@@ -117,11 +117,11 @@ pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
 pub const MEMORY_NAME_MAX_BYTES: usize = 64;
 /// The longest memory, in bytes.
 pub const MEMORY_TEXT_MAX_BYTES: usize = 4 * 1024;
-/// The most memories of one user that apply; all are read to find some.
+/// The most memories that apply of one user, and of each of their agents in groups; all are read to find some.
 pub const MEMORY_ITEMS_PER_USER: i64 = 1_000;
-/// The most memories of one user that have ended: they were superseded, or have expired. Beyond that, those that ended first are deleted.
+/// The most memories that have ended of one user, and of each of their agents in groups: they were superseded, or have expired. Beyond that, those that ended first are deleted.
 pub const MEMORY_ENDED_PER_USER: i64 = 1_000;
-/// The most proposals of memories that wait for one user.
+/// The most proposals of memories of one user that wait, and of each of their agents in groups.
 pub const MEMORY_PROPOSALS_PER_USER: i64 = 200;
 /// The most memories that one memory replaces.
 pub const MEMORY_REPLACED_MAX: usize = 20;

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::homes::at_home;
 use crate::limits::rows;
 use crate::sql::{Scope, query, query_as, query_scalar};
-use crate::{ChatId, MessageId, Store, TurnId, User, UserId};
+use crate::{Asker, ChatId, MessageId, Store, TurnId, User, UserId};
 
 /// The beginning of the paragraph in which a message quotes the one that it replies to. What follows is not its author's.
 pub const QUOTATION: &str = "The block below is the message that this one replies to";
@@ -23,6 +23,17 @@ macro_rules! is_own {
     () => {
         "m.role = 'user' AND m.author_id = c.user_id AND m.document_json IS NULL"
     };
+}
+
+/// What an agent of a group is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRequest {
+    /// The message that asks.
+    pub message: MessageId,
+    /// The words.
+    pub text: String,
+    /// True for the words of the person who asks; what agents write or answer is only information.
+    pub is_persons: bool,
 }
 
 impl Store {
@@ -132,6 +143,37 @@ impl Store {
         .fetch_optional(self.database.reader())
         .await?;
         Ok(said.map(|(message, text)| (message, unquoted(text))))
+    }
+
+    /// What an agent of a group is asked in a turn of its chat: the request alone, without the log and the other words that the server puts around it, and
+    /// without quotations. `None` if it is unknown, or what the turn was asked for has ended.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn asked_of_turn(
+        &self,
+        owner: UserId,
+        chat: &ChatId,
+        turn: TurnId,
+    ) -> Result<Option<AgentRequest>> {
+        let call = match self.asker_of_turn(chat, turn).await? {
+            Asker::Call(call) => call,
+            Asker::Owner => {
+                let said = self.said_of_turn(owner, turn).await?;
+                return Ok(said.map(|(message, text)| AgentRequest { message, text, is_persons: true }));
+            }
+            Asker::Nobody => return Ok(None),
+        };
+        let said: Option<Option<MessageId>> =
+            query_scalar("SELECT said_id FROM turns WHERE id = $1 AND chat_id = $2")
+                .bind(turn)
+                .bind(chat)
+                .fetch_optional(self.database.latest())
+                .await?;
+        // An agent writes what it asks another one; a step's request has the outputs of the steps before it.
+        let is_persons = call.by_agent.is_none() && call.mode.is_none() && call.run_id.is_none();
+        let text = unquoted(call.request);
+        Ok(said.flatten().map(|message| AgentRequest { message, text, is_persons }))
     }
 
     /// The items of one turn of a user's conversation, in order.

@@ -1,15 +1,15 @@
-//! Memories of users: core blocks and typed items, their earlier texts, and proposals that wait for the user.
+//! Memories of users, and of their agents in groups: core blocks and typed items, their earlier texts, and proposals that wait for the user.
 //!
 //! ```text
 //!   proposed ──accepted──► kept ──changed──► kept, the earlier text a revision ──superseded──► kept, valid until then
 //!       └─────rejected─────────┴──────────────────────forgotten──────────────────────────────► deleted with its revisions
 //! ```
 
-use sqlx::FromRow;
+use sqlx::{AssertSqlSafe, FromRow};
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{MEMORY_NAME_MAX_BYTES, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES};
-use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::sql::{Transaction, query, query_as, query_scalar};
 use crate::{ChatId, MessageId, Store, UserId, is_unseen};
 
 /// Makes an enum whose values are words in the database.
@@ -64,7 +64,7 @@ words! {
         User = "user",
         /// Chats that work on one machine.
         Project = "project",
-        /// Sub-agents of one role.
+        /// What is asked of one agent of a group.
         Agent = "agent",
     }
 }
@@ -94,8 +94,10 @@ pub struct MemoryItem {
     pub kind: MemoryKind,
     /// The chats that it applies to.
     pub scope: MemoryScope,
-    /// The name of the machine or of the role; empty for `User`.
+    /// The name of the machine; empty for other scopes.
     pub scope_name: String,
+    /// The agent of a group that remembers it; `None` for its user.
+    pub agent_id: Option<i64>,
     /// A short name; may be empty, and need not be unique except for core blocks.
     pub name: String,
     /// The text.
@@ -146,7 +148,7 @@ pub struct NewMemory<'a> {
     pub kind: MemoryKind,
     /// The chats that it applies to.
     pub scope: MemoryScope,
-    /// The name of the machine or of the role; empty for `User`.
+    /// The name of the machine; empty for other scopes.
     pub scope_name: &'a str,
     /// A short name; may be empty.
     pub name: &'a str,
@@ -183,36 +185,63 @@ pub struct MemoryChange<'a> {
 
 macro_rules! item_columns {
     () => {
-        "id, kind, scope, scope_name, name, text, source, source_chat, source_message, is_proposed, replaces_id, valid_from_ms, \
+        "id, kind, scope, scope_name, agent_id, name, text, source, source_chat, source_message, is_proposed, replaces_id, valid_from_ms, \
          valid_to_ms, superseded_by, revision, created_at_ms, updated_at_ms"
     };
 }
 
+/// True for an item of the holder whose user is `$1`, and whose agent is `$2`.
+macro_rules! is_held {
+    () => {
+        "user_id = $1 AND COALESCE(agent_id, 0) = $2"
+    };
+}
+
+mod holder;
 mod replaced;
 mod room;
 
+pub(crate) use self::holder::{Gone, forget_agents};
+pub use self::holder::{MemoryHolder, OwnAgent};
 pub use self::replaced::MemoryReplacement;
 
 impl Store {
-    /// All items of a user, proposals too, in the order in which they were added.
+    /// All items of a holder, proposals too, in the order in which they were added.
     ///
     /// # Errors
     /// [`Error::Database`].
-    pub async fn memory_items(&self, user: UserId) -> Result<Vec<MemoryItem>> {
-        Ok(query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE user_id = $1 ORDER BY id"))
-            .bind(user)
-            .fetch_all(self.database.reader())
-            .await?)
+    pub async fn memory_items(&self, holder: impl Into<MemoryHolder>) -> Result<Vec<MemoryItem>> {
+        let holder = holder.into();
+        let held =
+            concat!("SELECT ", item_columns!(), " FROM memory_items WHERE ", is_held!(), " ORDER BY id");
+        Ok(query_as(held).bind(holder.user).bind(holder.agent_id()).fetch_all(self.database.reader()).await?)
     }
 
-    /// One item of a user.
+    /// All proposals that wait for a user: their own, and those of their agents in groups.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's.
-    pub async fn memory_item(&self, user: UserId, id: i64) -> Result<MemoryItem> {
-        query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE id = $1 AND user_id = $2"))
+    /// [`Error::Database`].
+    pub async fn proposed_memories(&self, user: UserId) -> Result<Vec<MemoryItem>> {
+        Ok(query_as(concat!(
+            "SELECT ",
+            item_columns!(),
+            " FROM memory_items WHERE user_id = $1 AND is_proposed ORDER BY id"
+        ))
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// One item of a holder.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another holder's.
+    pub async fn memory_item(&self, holder: impl Into<MemoryHolder>, id: i64) -> Result<MemoryItem> {
+        let holder = holder.into();
+        query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE ", is_held!(), " AND id = $3"))
+            .bind(holder.user)
+            .bind(holder.agent_id())
             .bind(id)
-            .bind(user)
             .fetch_optional(self.database.reader())
             .await?
             .ok_or_else(|| Error::not_found("memory", id))
@@ -221,9 +250,13 @@ impl Store {
     /// The earlier texts of an item, the latest first.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's.
-    pub async fn memory_revisions(&self, user: UserId, id: i64) -> Result<Vec<MemoryRevision>> {
-        self.memory_item(user, id).await?;
+    /// [`Error::NotFound`], also for another holder's.
+    pub async fn memory_revisions(
+        &self,
+        holder: impl Into<MemoryHolder>,
+        id: i64,
+    ) -> Result<Vec<MemoryRevision>> {
+        self.memory_item(holder, id).await?;
         Ok(query_as(
             "SELECT revision, name, text, replaced_by, replaced_at_ms FROM memory_revisions WHERE item_id = $1
              ORDER BY revision DESC",
@@ -233,30 +266,35 @@ impl Store {
         .await?)
     }
 
-    /// Adds an item or a proposal.
+    /// Adds an item or a proposal of a holder.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
+    /// [`Error::NotFound`] for an agent that was removed; [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
     /// that apply or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone; for `supersedes` as
     /// [`Store::supersede_memories`].
-    pub async fn add_memory(&self, user: UserId, new: &NewMemory<'_>) -> Result<MemoryItem> {
+    pub async fn add_memory(
+        &self,
+        holder: impl Into<MemoryHolder>,
+        new: &NewMemory<'_>,
+    ) -> Result<MemoryItem> {
+        let holder = holder.into();
         check(new.name, new.text)?;
         check_length("memory's scope", new.scope_name, MEMORY_TEXT_MAX_BYTES)?;
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let mut transaction = self.write_memories(holder).await?;
         if let Some(replaces) = new.replaces {
-            item_in(&mut transaction, user, replaces).await?;
+            item_in(&mut transaction, holder, replaces).await?;
         }
         if new.is_proposed {
-            check_proposals(&mut transaction, user).await?;
+            check_proposals(&mut transaction, holder).await?;
         }
         let added: MemoryItem = query_as(concat!(
             "INSERT INTO memory_items (user_id, kind, scope, scope_name, name, text, source, source_chat, source_message,
-                is_proposed, replaces_id, valid_from_ms, valid_to_ms, revision, created_at_ms, updated_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, $12, $12) RETURNING ",
+                is_proposed, replaces_id, valid_from_ms, valid_to_ms, revision, created_at_ms, updated_at_ms, agent_id)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 1, $12, $12, $14) RETURNING ",
             item_columns!()
         ))
-        .bind(user)
+        .bind(holder.user)
         .bind(new.kind)
         .bind(new.scope)
         .bind(new.scope_name)
@@ -269,11 +307,12 @@ impl Store {
         .bind(new.replaces)
         .bind(now_ms)
         .bind(new.valid_to_ms)
+        .bind(holder.agent)
         .fetch_one(&mut transaction)
         .await
         .map_err(|error| Error::or_taken(error, "memory", new.name))?;
-        replaced::replace_in(&mut transaction, user, new.supersedes, &added, now_ms).await?;
-        room::check(&mut transaction, user, now_ms).await?;
+        replaced::replace_in(&mut transaction, holder, new.supersedes, &added, now_ms).await?;
+        room::check(&mut transaction, holder, now_ms).await?;
         transaction.commit().await?;
         Ok(added)
     }
@@ -281,35 +320,42 @@ impl Store {
     /// Changes an item; its earlier text becomes a revision. A superseded item that gets a later end, or none, applies again.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's; [`Error::Invalid`] as for [`Store::add_memory`], also for an item that would apply again.
+    /// [`Error::NotFound`], also for another holder's; [`Error::Invalid`] as for [`Store::add_memory`], also for an item that would apply again.
     pub async fn change_memory(
         &self,
-        user: UserId,
+        holder: impl Into<MemoryHolder>,
         id: i64,
         change: &MemoryChange<'_>,
     ) -> Result<MemoryItem> {
-        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let holder = holder.into();
+        let mut transaction = self.write_memories(holder).await?;
         let now_ms = self.now_ms();
-        let changed = change_in(&mut transaction, user, id, change, now_ms).await?;
-        room::check(&mut transaction, user, now_ms).await?;
+        let changed = change_in(&mut transaction, holder, id, change, now_ms).await?;
+        room::check(&mut transaction, holder, now_ms).await?;
         transaction.commit().await?;
         Ok(changed)
     }
 
-    /// Deletes items with their revisions and the proposals to change them; returns the number of deleted items. All chats of the user read
-    /// the core blocks again. SQLite's files keep no trace of the deleted texts; PostgreSQL removes them when it vacuums.
+    /// Deletes items of a holder with their revisions and the proposals to change them; returns the number of deleted items. All chats of the user, or
+    /// the agent's chat, read the core blocks again. SQLite's files keep no trace of the deleted texts; PostgreSQL removes them when it vacuums.
     ///
     /// # Errors
-    /// [`Error::Database`].
-    pub async fn forget_memories(&self, user: UserId, ids: &[i64]) -> Result<u64> {
-        let mut transaction = self.database.write(Scope::User(user)).await?;
+    /// [`Error::NotFound`] for an agent that was removed.
+    pub async fn forget_memories(&self, holder: impl Into<MemoryHolder>, ids: &[i64]) -> Result<u64> {
+        let holder = holder.into();
+        let mut transaction = self.write_memories(holder).await?;
         let mut forgotten = 0;
         for id in ids {
-            forgotten += delete(&mut transaction, user, *id).await?;
+            forgotten += delete(&mut transaction, holder, *id).await?;
         }
         if forgotten > 0 {
-            query("UPDATE chats SET memory = NULL WHERE user_id = $1")
-                .bind(user)
+            let chats = match holder.agent {
+                None => "user_id = $1 AND $2 = 0",
+                Some(_) => "user_id = $1 AND id = (SELECT a.chat_id FROM group_agents a WHERE a.id = $2)",
+            };
+            query(AssertSqlSafe(format!("UPDATE chats SET memory = NULL WHERE {chats}")))
+                .bind(holder.user)
+                .bind(holder.agent_id())
                 .execute(&mut transaction)
                 .await?;
         }
@@ -321,11 +367,10 @@ impl Store {
     }
 }
 
-async fn check_proposals(transaction: &mut Transaction, user: UserId) -> Result<()> {
-    let count: i64 = query_scalar("SELECT COUNT(*) FROM memory_items WHERE user_id = $1 AND is_proposed")
-        .bind(user)
-        .fetch_one(transaction)
-        .await?;
+async fn check_proposals(transaction: &mut Transaction, holder: MemoryHolder) -> Result<()> {
+    let proposed = concat!("SELECT COUNT(*) FROM memory_items WHERE ", is_held!(), " AND is_proposed");
+    let count: i64 =
+        query_scalar(proposed).bind(holder.user).bind(holder.agent_id()).fetch_one(transaction).await?;
     if count < MEMORY_PROPOSALS_PER_USER {
         return Ok(());
     }
@@ -354,10 +399,11 @@ fn check(name: &str, text: &str) -> Result<()> {
     }
 }
 
-async fn item_in(transaction: &mut Transaction, user: UserId, id: i64) -> Result<MemoryItem> {
-    query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE id = $1 AND user_id = $2"))
+async fn item_in(transaction: &mut Transaction, holder: MemoryHolder, id: i64) -> Result<MemoryItem> {
+    query_as(concat!("SELECT ", item_columns!(), " FROM memory_items WHERE ", is_held!(), " AND id = $3"))
+        .bind(holder.user)
+        .bind(holder.agent_id())
         .bind(id)
-        .bind(user)
         .fetch_optional(transaction)
         .await?
         .ok_or_else(|| Error::not_found("memory", id))
@@ -365,12 +411,12 @@ async fn item_in(transaction: &mut Transaction, user: UserId, id: i64) -> Result
 
 async fn change_in(
     transaction: &mut Transaction,
-    user: UserId,
+    holder: MemoryHolder,
     id: i64,
     change: &MemoryChange<'_>,
     now_ms: i64,
 ) -> Result<MemoryItem> {
-    let before = item_in(&mut *transaction, user, id).await?;
+    let before = item_in(&mut *transaction, holder, id).await?;
     let (name, text) = (change.name.unwrap_or(&before.name), change.text.unwrap_or(&before.text));
     check(name, text)?;
     let is_new_text = (name, text) != (before.name.as_str(), before.text.as_str());
@@ -408,18 +454,21 @@ async fn change_in(
     .ok_or_else(|| Error::not_found("memory", id))
 }
 
-async fn delete(transaction: &mut Transaction, user: UserId, id: i64) -> Result<u64> {
-    query(
-        "DELETE FROM memory_items WHERE user_id = $2 AND is_proposed
-            AND id IN (SELECT item_id FROM memory_replacements WHERE replaces_id = $1)",
-    )
+async fn delete(transaction: &mut Transaction, holder: MemoryHolder, id: i64) -> Result<u64> {
+    query(concat!(
+        "DELETE FROM memory_items WHERE ",
+        is_held!(),
+        " AND is_proposed AND id IN (SELECT item_id FROM memory_replacements WHERE replaces_id = $3)"
+    ))
+    .bind(holder.user)
+    .bind(holder.agent_id())
     .bind(id)
-    .bind(user)
     .execute(&mut *transaction)
     .await?;
-    let deleted = query("DELETE FROM memory_items WHERE id = $1 AND user_id = $2")
+    let deleted = query(concat!("DELETE FROM memory_items WHERE ", is_held!(), " AND id = $3"))
+        .bind(holder.user)
+        .bind(holder.agent_id())
         .bind(id)
-        .bind(user)
         .execute(transaction)
         .await?;
     Ok(deleted.rows_affected())

@@ -4,7 +4,7 @@ use sqlx::FromRow;
 
 use crate::error::Result;
 use crate::sql::{Scope, query, query_as};
-use crate::{Store, UserId};
+use crate::{MemoryHolder, Store};
 
 /// A memory that has no vector of some model yet.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -59,15 +59,20 @@ impl Store {
         Ok(())
     }
 
-    /// The vectors of one model of a user's memories, by their ids. There are 1,200 at most.
+    /// The vectors of one model of a holder's memories, by their ids. There are 1,200 at most.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
-    pub async fn memory_vectors(&self, user: UserId, model: i64) -> Result<Vec<(i64, Vec<u8>)>> {
+    pub async fn memory_vectors(&self, holder: MemoryHolder, model: i64) -> Result<Vec<(i64, Vec<u8>)>> {
         let vectors = query_as(
             "SELECT i.id, e.vector FROM memory_items i JOIN memory_embeddings e ON e.item_id = i.id AND e.revision = i.revision
-             WHERE i.user_id = $1 AND e.model_id = $2 ORDER BY i.id",
+             WHERE i.user_id = $1 AND e.model_id = $2 AND COALESCE(i.agent_id, 0) = $3 ORDER BY i.id",
         );
-        Ok(vectors.bind(user).bind(model).fetch_all(self.database.reader()).await?)
+        Ok(vectors
+            .bind(holder.user)
+            .bind(model)
+            .bind(holder.agent_id())
+            .fetch_all(self.database.reader())
+            .await?)
     }
 }

@@ -1,29 +1,57 @@
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { useLoaded } from "../lib/useLoaded";
+import { useAppState } from "../state/context";
 import { AddMemory, ForgetAbout } from "./MemoryForms";
 import { MemoryCard } from "./MemoryCard";
-import { Choices, Problem, Ready } from "./parts";
+import { Choices, Field, Problem, Ready } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import { MEMORY_MODES, type Memory, type MemorySettings } from "./types";
 
-/** What agents remember: how they do, what they propose, and all that is kept. */
+/** What agents remember: how they do, what they propose, and all that is kept, of the user or of an agent of theirs in a group. */
 export default function Memories() {
   const requests = useRequests();
-  const loaded = useLoaded(["memories"], requests.memories);
+  const [agent, setAgent] = useState<number | null>(null);
+  const loaded = useLoaded(["memories", agent], () => requests.memories(agent));
+  const proposals = useLoaded(["memory-proposals"], requests.proposedMemories);
+  const changed = async () => void (await Promise.all([loaded.reload(), proposals.reload()]));
   return (
     <>
       <Mode />
+      <Ready loaded={proposals}>{(waiting) => <Proposals proposals={waiting} onChanged={changed} />}</Ready>
+      <Whose agent={agent} onChoose={setAgent} />
       <Ready loaded={loaded}>
-        {(memories) => (
-          <>
-            <Proposals proposals={memories.filter((memory) => memory.proposed)} onChanged={loaded.reload} />
-            <Kept memories={memories.filter((memory) => !memory.proposed)} onChanged={loaded.reload} />
-          </>
-        )}
+        {(memories) => <Kept key={agent} agent={agent} memories={memories.filter((memory) => !memory.proposed)} onChanged={changed} />}
       </Ready>
     </>
+  );
+}
+
+/** The choice of whose memories are shown, for a user who has agents in groups. */
+function Whose({ agent, onChoose }: { agent: number | null; onChoose: (agent: number | null) => void }) {
+  const { t } = useTranslation("settings");
+  const { me } = useAppState("me");
+  const requests = useRequests();
+  const { value } = useLoaded(["memory-groups"], requests.groups);
+  const own = (value ?? []).flatMap((group) =>
+    group.agents.filter((one) => one.owner === me?.name).map((one) => ({ id: one.id, label: t("memory.ofAgent", { handle: one.handle, group: group.title }) })),
+  );
+  if (own.length === 0) return null;
+  return (
+    <Field label={t("memory.whose")} hint={t("memory.whoseHint")}>
+      {(id, hint) => (
+        <select id={id} aria-describedby={hint} value={agent ?? ""} onChange={(event) => onChoose(event.target.value === "" ? null : Number(event.target.value))}>
+          <option value="">{t("memory.yours")}</option>
+          {own.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }
 
@@ -83,13 +111,13 @@ function Proposals({ proposals, onChanged }: ListProps & { proposals: Memory[] }
   );
 }
 
-function Kept({ memories, onChanged }: ListProps & { memories: Memory[] }) {
+function Kept({ agent, memories, onChanged }: ListProps & { agent: number | null; memories: Memory[] }) {
   const { t } = useTranslation("settings");
   return (
     <section aria-labelledby="memory-kept">
       <h4 id="memory-kept">{t("memory.kept")}</h4>
-      <AddMemory onAdded={onChanged} />
-      {memories.length === 0 && <p className={styles.nothing}>{t("memory.none")}</p>}
+      <AddMemory agent={agent} onAdded={onChanged} />
+      {memories.length === 0 && <p className={styles.nothing}>{agent === null ? t("memory.none") : t("memory.noneOfAgent")}</p>}
       <ul className={styles.cards}>
         {memories.map((memory) => (
           <MemoryCard key={memory.id} memory={memory} onChanged={onChanged} />
@@ -102,7 +130,7 @@ function Kept({ memories, onChanged }: ListProps & { memories: Memory[] }) {
               {t("memory.export")}
             </a>
           </p>
-          <ForgetAbout onForgotten={onChanged} />
+          <ForgetAbout agent={agent} onForgotten={onChanged} />
         </>
       )}
     </section>

@@ -74,11 +74,16 @@ export function MemoryCard({ memory, onChanged }: MemoryProps) {
   );
 }
 
-function Source({ memory }: { memory: Memory }) {
+/** The words for where a text of a memory came from: people of a group ask its agents. */
+function useSourceWords(memory: Memory): (source: Memory["source"]) => string {
   const { t } = useTranslation("settings");
+  return (source) => (memory.agent !== null && source === "asked" ? t("memory.askedInGroup") : t(`memory.sources.${source}`));
+}
+
+function Source({ memory }: { memory: Memory }) {
   const { relative, absolute } = useTimeWords();
   const now = useNow();
-  const source = t(`memory.sources.${memory.source}`);
+  const source = useSourceWords(memory)(memory.source);
   return (
     <span className="hint" title={absolute(memory.updated_at)}>
       {memory.chat_id === null ? source : <a href={`#/chats/${memory.chat_id}`}>{source}</a>} · {relative(memory.updated_at, now)}
@@ -90,6 +95,7 @@ function State({ memory }: { memory: Memory }) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
   const lines = [
+    memory.agent === null ? null : t("memory.ofAgent", { handle: memory.agent.handle, group: memory.agent.group }),
     memory.scope_name === "" ? null : t("memory.onlyOn", { name: memory.scope_name }),
     memory.replaces === null ? null : t("memory.replaces", { id: memory.replaces }),
     memory.superseded_by === null ? null : t("memory.superseded", { id: memory.superseded_by }),
@@ -149,6 +155,7 @@ function Revisions({ memory }: { memory: Memory }) {
   const { t } = useTranslation("settings");
   const { absolute } = useTimeWords();
   const requests = useRequests();
+  const words = useSourceWords(memory);
   const loaded = useLoaded(["memory", String(memory.id), String(memory.revision)], () => requests.memory(memory.id));
   return (
     <Ready loaded={loaded}>
@@ -158,7 +165,7 @@ function Revisions({ memory }: { memory: Memory }) {
             <li key={revision.revision}>
               <p className={styles.asWritten}>{revision.text}</p>
               <p className="hint">
-                {t("memory.replacedBy", { who: t(`memory.sources.${revision.replaced_by}`), when: absolute(revision.replaced_at) })}
+                {t("memory.replacedBy", { who: words(revision.replaced_by), when: absolute(revision.replaced_at) })}
               </p>
             </li>
           ))}

@@ -6,15 +6,20 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import { CORE_BLOCKS, MEMORY_KINDS, type MemoryKind } from "./types";
 
+interface OfAgent {
+  /** The agent of a group that remembers it; null for the user's own memories. */
+  agent: number | null;
+}
+
 /** The form that adds a memory. */
-export function AddMemory({ onAdded }: { onAdded: () => Promise<void> }) {
+export function AddMemory({ agent, onAdded }: OfAgent & { onAdded: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const [kind, setKind] = useState<MemoryKind>("semantic");
   const [block, setBlock] = useState<string>(CORE_BLOCKS[0]);
   const [text, setText] = useState("");
   const add = useAction(async () => {
-    await requests.keepMemory({ kind, text: text.trim(), name: kind === "core" ? block : null });
+    await requests.keepMemory({ kind, text: text.trim(), name: kind === "core" ? block : null, agent: agent === null ? null : String(agent) });
     setText("");
     await onAdded();
   });
@@ -58,13 +63,13 @@ export function AddMemory({ onAdded }: { onAdded: () => Promise<void> }) {
 }
 
 /** The form that forgets all memories with certain words. */
-export function ForgetAbout({ onForgotten }: { onForgotten: () => Promise<void> }) {
+export function ForgetAbout({ agent, onForgotten }: OfAgent & { onForgotten: () => Promise<void> }) {
   const { t } = useTranslation("settings");
   const requests = useRequests();
   const [about, setAbout] = useState("");
   const [count, setCount] = useState<number | null>(null);
   const forget = useAction(async () => {
-    const forgotten = await requests.forgetAbout(about.trim());
+    const forgotten = await requests.forgetAbout(about.trim(), agent);
     setCount(forgotten.count);
     setAbout("");
     await onForgotten();

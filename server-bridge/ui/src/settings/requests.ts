@@ -175,7 +175,13 @@ export function createRequests(client: ApiClient) {
     forgetChannelLogin: async (name: string) => void (await client.DELETE("/api/v1/channels/{name}/login", named(name))),
     removeChannelLink: async (id: number) => void (await client.DELETE("/api/v1/channel-links/{id}", numbered(id))),
 
-    memories: () => taken(client.GET("/api/v1/memories")),
+    /** The user's own memories and proposals, or those of an agent of theirs in a group. */
+    memories: (agent: number | null) =>
+      taken(client.GET("/api/v1/memories", { params: { query: { agent: agent === null ? undefined : String(agent) } } })),
+    /** All that waits for the user, what their agents in groups propose too. */
+    proposedMemories: () => taken(client.GET("/api/v1/memories", { params: { query: { proposed: true } } })),
+    /** The groups that the user is in, with their agents. */
+    groups: () => taken(client.GET("/api/v1/groups")),
     memory: (id: number) => taken(client.GET("/api/v1/memories/{id}", numbered(id))),
     keepMemory: (memory: NewMemory) => taken(client.POST("/api/v1/memories", { body: memory })),
     /** Changes a memory; it holds until a time, or for good with 0. */
@@ -184,7 +190,8 @@ export function createRequests(client: ApiClient) {
     acceptMemory: (id: number) => taken(client.POST("/api/v1/memories/{id}/accept", numbered(id))),
     /** Forgets a memory with its history, or rejects a proposal. */
     forgetMemory: async (id: number) => void (await client.DELETE("/api/v1/memories/{id}", numbered(id))),
-    forgetAbout: (about: string) => taken(client.POST("/api/v1/memories/forget", { body: { about } })),
+    forgetAbout: (about: string, agent: number | null) =>
+      taken(client.POST("/api/v1/memories/forget", { body: { about, agent: agent === null ? null : String(agent) } })),
     memorySettings: () => taken(client.GET("/api/v1/settings/memory")),
     setMemorySettings: (wanted: MemorySettings) => taken(client.PUT("/api/v1/settings/memory", { body: wanted })),
 

@@ -176,6 +176,7 @@ impl Load {
                     tally.terminals.ended += usize::from(self.terminal(number));
                 }
                 4 => {
+                    self.stop_asking();
                     let start = json!({"request": format!("run-{number}-"), "send_id": number.to_string()});
                     let path = format!("/groups/{}/chains/pair/runs", self.group);
                     let run = self.json("POST", &path, start.to_string().as_bytes());
@@ -362,6 +363,14 @@ impl Load {
             "turn {number} ran its command {lines} times: {messages:?}"
         );
         is_done
+    }
+
+    /// Stops the runs that ask what to do after a failed step: a group has at most 20 runs that have not ended.
+    fn stop_asking(&self) {
+        let runs = self.json("GET", &format!("/groups/{}/runs", self.group), b"");
+        for run in runs.as_array().unwrap().iter().filter(|run| !run["gate"].is_null()) {
+            self.insist("POST", &format!("/groups/{}/runs/{}/stop", self.group, run["id"]), b"");
+        }
     }
 
     /// A run of a chain did each step at most once, in order, and ended. True if both did what they are for.

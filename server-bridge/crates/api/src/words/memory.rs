@@ -21,7 +21,7 @@ words! {
         User = "user",
         /// Chats that work on one machine.
         Project = "project",
-        /// Sub-agents of one role.
+        /// What is asked of one agent of a group.
         Agent = "agent",
     }
 }

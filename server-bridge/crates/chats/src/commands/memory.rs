@@ -1,4 +1,4 @@
-//! `/memory`: shows and changes what is remembered about the user.
+//! `/memory`: shows and changes what is remembered about the user; in the chat of an agent of theirs in a group, what that agent remembers.
 
 use memory::{MemoryItem, MemoryKind, MemoryScope, Standing, Write};
 
@@ -19,7 +19,7 @@ pub(super) const COMMAND: Command = Command {
 async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
     let (store, user) = (&context.service.store, context.user.id);
     let Some(what) = what else {
-        let items = store.memory_items(user).await?;
+        let items = store.memory_items(store.memory_holder_in(user, &context.chat.id).await?).await?;
         let (proposed, kept): (Vec<_>, Vec<_>) = items.iter().partition(|item| item.is_proposed);
         let kept_line = |item: &MemoryItem| match item.superseded_by {
             Some(by) => format!("{} ({})", line(item), context.in_words(&format!("replaced by #{by}"))),
@@ -78,7 +78,8 @@ async fn add(context: &Context<'_>, text: &str) -> Result<Posted> {
         valid_to_ms: None,
     };
     let store = &context.service.store;
-    let written = memory::write(store, context.user.id, &wanted, Standing::Person).await;
+    let holder = store.memory_holder_in(context.user.id, &context.chat.id).await?;
+    let written = memory::write(store, holder, &wanted, Standing::Person).await;
     match written {
         Ok(written) => context.notice(&format!("Remembered as #{}.", written.item().id)).await,
         Err(error @ store::Error::Invalid { .. }) => context.refusal("invalid", &error.to_string()).await,
@@ -88,7 +89,12 @@ async fn add(context: &Context<'_>, text: &str) -> Result<Posted> {
 
 async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
     let number = id.trim_start_matches('#').parse().unwrap_or(0);
-    match context.service.store.accept_memory(context.user.id, number).await {
+    let store = &context.service.store;
+    let accepted = match store.holder_of_memory(context.user.id, number).await {
+        Ok(holder) => store.accept_memory(holder, number).await,
+        Err(error) => Err(error),
+    };
+    match accepted {
         Ok(item) => context.notice(&format!("Remembered as #{}.", item.id)).await,
         Err(store::Error::NotFound { .. }) => {
             context.refusal("not_found", &format!("There is no proposal {id}; /memory lists them.")).await
@@ -102,11 +108,27 @@ async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
 
 async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
     let (store, user) = (&context.service.store, context.user.id);
+    // A number is of any memory of the user's, a name of one that this chat shows.
     let number: Option<i64> = what.trim_start_matches('#').parse().ok();
-    let items = store.memory_items(user).await?;
-    let is_it = |item: &&MemoryItem| number == Some(item.id) || item.name == what;
-    let ids: Vec<i64> = items.iter().filter(is_it).map(|item| item.id).collect();
-    match store.forget_memories(user, &ids).await? {
+    let numbered = match number {
+        Some(number) => store.holder_of_memory(user, number).await.map(|holder| Some((holder, number))),
+        None => Ok(None),
+    };
+    let (holder, ids) = match numbered {
+        Ok(Some((holder, number))) => (holder, vec![number]),
+        Ok(None) | Err(store::Error::NotFound { .. }) => {
+            let holder = store.memory_holder_in(user, &context.chat.id).await?;
+            let items = store.memory_items(holder).await?;
+            (holder, items.iter().filter(|item| item.name == what).map(|item| item.id).collect())
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if ids.is_empty() {
+        return context
+            .refusal("not_found", &format!("There is no memory {what}; /memory lists them."))
+            .await;
+    }
+    match store.forget_memories(holder, &ids).await? {
         0 => context.refusal("not_found", &format!("There is no memory {what}; /memory lists them.")).await,
         _ => context.notice(&format!("{what} is forgotten.")).await,
     }

@@ -1,8 +1,9 @@
-//! `20_memory` and `22_recall`: what is remembered about the user.
+//! `20_memory` and `22_recall`: what is remembered about the user, or by an agent of a group.
 //!
 //! Core blocks, or in the mode `flat` all notes, are read once for each conversation, so that its beginning stays the same. They are read
 //! again after the conversation is summarised, and after something is forgotten. Items that match one message are in the note before it.
-//! An agent of a group has neither: other people ask it, and read its answers.
+//! An agent of a group has its own memory and nothing of its owner's, since other people ask it and read its answers. What it recalls matches the request of
+//! the one who asks, and not the log around it.
 
 use futures_util::future::BoxFuture;
 use memory::{Meaning, MemoryItem, MemoryKind, Mode, Reader, has_ended, holds, reaches};
@@ -32,15 +33,15 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
         return Ok(None);
     }
     let reader = reader(store, context).await?;
-    if reader == Reader::OfGroup {
-        return Ok(None);
-    }
     let items = items(store, context, reader, false).await?;
     let shown: Vec<&MemoryItem> = items.iter().collect();
     let mut parts: Vec<String> = memory::prompt::core(&shown).into_iter().collect();
     if Mode::of(store, context.user.id).await.ported()? == Mode::Flat {
         parts.extend(memory::prompt::notes(&shown));
-        parts.extend(notes_of_workspace(store, context).await?);
+        // The notes in a workspace are about the user.
+        if matches!(reader, Reader::Own { .. }) {
+            parts.extend(notes_of_workspace(store, context).await?);
+        }
     }
     let told = store.chat_memory(context.user.id, context.chat, &parts.join("\n\n")).await.ported()?;
     Ok((!told.is_empty()).then_some(told))
@@ -68,20 +69,22 @@ async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>)
     if context.ancestry.delegation().is_some() || Mode::of(store, user).await.ported()? != Mode::Typed {
         return Ok(None);
     }
-    let reader = reader(store, context).await?;
-    if reader == Reader::OfGroup {
-        return Ok(None);
-    }
-    let Some((_, said)) = store.said_of_turn(user, context.ancestry.turn()).await.ported()? else {
-        return Ok(None);
+    let (reader, turn) = (reader(store, context).await?, context.ancestry.turn());
+    let said = match reader {
+        Reader::Own { .. } => store.said_of_turn(user, turn).await.ported()?.map(|(_, said)| said),
+        Reader::OfGroup { .. } => {
+            let asked = store.asked_of_turn(user, context.ancestry.root(), turn).await.ported()?;
+            asked.map(|asked| asked.text)
+        }
     };
+    let Some(said) = said else { return Ok(None) };
     let now_ms = store.now_ms();
     let mut items = items(store, context, reader, memory::recall::is_about_past(&said, now_ms)).await?;
     items.retain(|item| item.kind != MemoryKind::Core);
     if items.is_empty() {
         return Ok(None);
     }
-    let near = meaning.nearest(user, &said).await;
+    let near = meaning.nearest(reader.holder(user), &said).await;
     Ok(memory::recall::note(&said, &near, &items.iter().collect::<Vec<_>>(), now_ms, utc_day))
 }
 
@@ -99,7 +102,7 @@ async fn items(
     reader: Reader<'_>,
     with_ended: bool,
 ) -> Result<Vec<MemoryItem>, agent::PortError> {
-    let mut items = store.memory_items(context.user.id).await.ported()?;
+    let mut items = store.memory_items(reader.holder(context.user.id)).await.ported()?;
     let now_ms = store.now_ms();
     items.retain(|item| {
         (holds(item, now_ms) || with_ended && has_ended(item, now_ms)) && reaches(item, reader)

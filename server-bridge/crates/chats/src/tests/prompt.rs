@@ -141,7 +141,7 @@ async fn what_is_kept_of_a_user_is_known_in_another_chat_and_to_nobody_else() {
     let hers = model.asked().pop().unwrap();
     assert!(hers.system().contains("called eve") && hers.system().contains("Server says hello."));
     assert!(!hers.raw.contains("likes tabs") && !hers.raw.contains("Be kind."), "{}", hers.raw);
-    assert_eq!(service.forget_about(user, "tabs").await.unwrap(), 1);
+    assert_eq!(service.forget_about(user, None, "tabs").await.unwrap(), 1);
     assert_eq!(service.memories(user.id, None).await.unwrap(), []);
 }
 

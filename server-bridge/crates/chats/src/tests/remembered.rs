@@ -266,7 +266,7 @@ async fn core_memory_is_quoted_in_every_prompt_and_read_again_after_something_is
         supersedes: &[],
         valid_to_ms: None,
     };
-    let written = bench.service.keep_memory(&bench.user, &core).await.unwrap();
+    let written = bench.service.keep_memory(&bench.user, None, &core).await.unwrap();
     let talk = bench.talk(Approval::Full).await;
     talk.say("one").await;
     let system = model.asked().pop().unwrap().system();

@@ -1,6 +1,6 @@
 //! Memories as text.
 
-use api::memory::{MemoryDetail, MemorySettingsView, MemoryView, ReplacedMemory};
+use api::memory::{MemoryAgent, MemoryDetail, MemorySettingsView, MemoryView, ReplacedMemory};
 use api::words::MemorySource;
 
 use crate::output;
@@ -19,8 +19,8 @@ pub(super) fn list(memories: &[MemoryView], nothing: &str) -> String {
             memory.kind.to_string(),
             name.to_owned(),
             output::ago(memory.updated_at),
-            source(&memory.source).to_owned(),
-            format!("{text}{}{}", state(memory), would_replace(memory)),
+            source(&memory.source, memory.agent.is_some()).to_owned(),
+            format!("{text}{}{}{}", holder(memory), state(memory), would_replace(memory)),
         ]
     });
     output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>())
@@ -48,9 +48,17 @@ fn would_replace(memory: &MemoryView) -> String {
     memory.would_replace.iter().map(one).collect()
 }
 
-fn source(source: &MemorySource) -> &str {
+/// The agent of a group that remembers it: ` (of @coder in "Work")`; empty for the user's own.
+fn holder(memory: &MemoryView) -> String {
+    let of = |agent: &MemoryAgent| format!(" (of @{} in \"{}\")", agent.handle, agent.group);
+    memory.agent.as_ref().map(of).unwrap_or_default()
+}
+
+/// Where a memory came from; people of a group ask its agents.
+fn source(source: &MemorySource, is_of_group: bool) -> &str {
     match source {
         MemorySource::Person => "you",
+        MemorySource::Asked if is_of_group => "who asked it",
         MemorySource::Asked => "you, in a chat",
         MemorySource::Model => "an agent",
         MemorySource::Chat => "an earlier chat",
@@ -62,19 +70,20 @@ fn source(source: &MemorySource) -> &str {
 /// A memory with its history.
 pub(super) fn detail(detail: &MemoryDetail) -> String {
     let memory = &detail.memory;
+    let is_of_group = memory.agent.is_some();
     let scope =
         if memory.scope_name.is_empty() { String::new() } else { format!(" of {}", memory.scope_name) };
     let mut lines = vec![
-        format!("{} {}{}{}", memory.id, memory.kind, scope, state(memory)),
+        format!("{} {}{}{}{}", memory.id, memory.kind, scope, holder(memory), state(memory)),
         memory.text.clone(),
-        format!("from {}, changed {}", source(&memory.source), output::ago(memory.updated_at)),
+        format!("from {}, changed {}", source(&memory.source, is_of_group), output::ago(memory.updated_at)),
     ];
     lines.extend(memory.would_replace.iter().map(|replaced| {
         format!("would replace {}:\n  {}", replaced.id, replaced.text.replace('\n', "\n  "))
     }));
     lines.extend(memory.chat_id.as_ref().map(|chat| format!("in the chat {chat}")));
     for revision in &detail.history {
-        let (number, by) = (revision.revision, source(&revision.replaced_by));
+        let (number, by) = (revision.revision, source(&revision.replaced_by, is_of_group));
         lines.push(format!("text {number}, replaced {} by {by}:", output::ago(revision.replaced_at)));
         lines.push(format!("  {}", revision.text.replace('\n', "\n  ")));
     }
@@ -110,5 +119,11 @@ mod tests {
         assert!(words.contains("would replace 5:\n  likes\n  both\n"), "{words}");
         assert!(words.contains("in the chat c1") && words.ends_with("by you:\n  likes spaces"), "{words}");
         assert_eq!(list(&[], "nothing"), "nothing");
+        let text = r#"{"id": 8, "text": "Deploys are on Fridays", "source": "asked", "agent": {"id": 3, "handle": "coder", "group": "Work"}}"#;
+        let words = list(&[serde_json::from_str(text).unwrap()], "");
+        assert!(
+            words.contains("who asked it") && words.ends_with("on Fridays (of @coder in \"Work\")"),
+            "{words}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The requests about memories.
 
 use api::memory::{
-    ForgetAbout, Forgotten, MemoryDetail, MemoryEdit, MemorySettingsView, MemoryView, NewMemory,
+    ForgetAbout, Forgotten, MemoryDetail, MemoryEdit, MemoryQuery, MemorySettingsView, MemoryView, NewMemory,
 };
 use hyper::Method;
 
@@ -10,11 +10,16 @@ use crate::http::{Client, percent_encoded, read};
 
 impl Client {
     /// `GET /api/v1/memories`.
-    pub(crate) async fn memories(&mut self, question: Option<&str>) -> Answer<Vec<MemoryView>> {
-        match question {
-            Some(question) => self.get(&format!("/api/v1/memories?q={}", percent_encoded(question))).await,
-            None => self.get("/api/v1/memories").await,
-        }
+    pub(crate) async fn memories(&mut self, wanted: &MemoryQuery) -> Answer<Vec<MemoryView>> {
+        let MemoryQuery { q, agent, proposed } = wanted;
+        let text = |name, value: &Option<String>| {
+            value.as_deref().map(|value| format!("{name}={}", percent_encoded(value)))
+        };
+        let proposed = proposed.then(|| "proposed=true".to_owned());
+        let query: Vec<String> =
+            text("q", q).into_iter().chain(text("agent", agent)).chain(proposed).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        self.get(&format!("/api/v1/memories{mark}{}", query.join("&"))).await
     }
 
     /// `GET /api/v1/memories/{id}`.

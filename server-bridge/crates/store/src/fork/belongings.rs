@@ -56,7 +56,7 @@ pub(super) const BELONGINGS: &[Belonging] = &[
     Belonging { table: "search_messages", fate: Fate::Stays("each copied message is indexed as a new one") },
     Belonging { table: "memorised_chats", fate: Fate::Stays("the copy may go on with something else") },
     Belonging { table: "memory_embeddings", fate: Fate::Stays("a user's memory is in no chat") },
-    Belonging { table: "memory_items", fate: Fate::Stays("a user's memory is in no chat") },
+    Belonging { table: "memory_items", fate: Fate::Stays("a user's or an agent's memory is in no chat") },
     Belonging { table: "memory_replacements", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "memory_revisions", fate: Fate::Stays("as the memory's items") },
     Belonging { table: "jobs", fate: Fate::Stays("an automation posts to its own chat") },
@@ -106,7 +106,11 @@ const CHATS: Fate = Fate::Copied {
         ),
         ("approval", "s.approval"),
         ("model", "s.model"),
-        ("memory", "s.memory"),
+        // What an agent of a group remembers is not for its owner's own chats.
+        (
+            "memory",
+            "CASE WHEN EXISTS (SELECT 1 FROM group_agents a WHERE a.chat_id = s.id) THEN NULL ELSE s.memory END",
+        ),
         ("parent_id", "$6"),
         ("is_copying", "TRUE"),
     ],

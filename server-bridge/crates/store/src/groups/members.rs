@@ -7,6 +7,7 @@ use crate::error::{Error, Result, check_length};
 use crate::limits::{
     AGENT_TOOLS_MAX_BYTES, GROUP_AGENTS, GROUP_PEOPLE, PERSONA_MAX_BYTES, SETTING_VALUE_MAX_BYTES,
 };
+use crate::memory_items::{Gone, forget_agents};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
 
@@ -160,7 +161,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Removes a person with their agents and grants; what they asked for and what their agents do is stopped. Returns true if they were
+    /// Removes a person with their grants and their agents, and what these remember; what they asked for and what their agents do is stopped. Returns true if they were
     /// in the group.
     ///
     /// # Errors
@@ -202,8 +203,10 @@ impl Store {
         .bind(self.now_ms())
         .execute(&mut transaction)
         .await?;
+        forget_agents(&mut transaction, group, Gone::Of(user)).await?;
         touch(&mut transaction, group, self.now_ms()).await?;
         transaction.commit().await?;
+        self.database.checkpoint().await?;
         Ok(true)
     }
 
@@ -348,7 +351,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Removes an agent from its group; what it does is stopped. Its chat stays with its owner.
+    /// Removes an agent from its group, and what it remembers; what it does is stopped. Its chat stays with its owner.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -365,9 +368,11 @@ impl Store {
             .bind(agent)
             .execute(&mut transaction)
             .await?;
+        forget_agents(&mut transaction, group, Gone::Agent(agent)).await?;
         unwant(&mut transaction, "group_id = $1 AND agent_id = $2", group, agent).await?;
         touch(&mut transaction, group, self.now_ms()).await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await?;
+        self.database.checkpoint().await
     }
 
     /// The chat that an agent works in, with its present settings: the one that it has, or a new one. The approval mode is `approval`.

@@ -1,3 +1,4 @@
+mod memories;
 mod messages;
 
 use crate::testing;

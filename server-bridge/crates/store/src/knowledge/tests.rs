@@ -328,7 +328,7 @@ async fn memories(store: Store) {
     let vectors = [(first.id, 1, vec![1, 2]), (second.id, 1, vec![3, 4])];
     store.add_memory_vectors(model, &vectors).await.unwrap();
     assert_eq!(
-        store.memory_vectors(ada, model).await.unwrap(),
+        store.memory_vectors(ada.into(), model).await.unwrap(),
         [(first.id, vec![1, 2]), (second.id, vec![3, 4])]
     );
     // A vector of an earlier text does not count, nor does one that comes late.
@@ -336,10 +336,10 @@ async fn memories(store: Store) {
         crate::MemoryChange { name: None, text: Some("likes coffee"), valid_to_ms: None, by: first.source };
     store.change_memory(ada, first.id, &change).await.unwrap();
     store.add_memory_vectors(model, &vectors).await.unwrap();
-    assert_eq!(store.memory_vectors(ada, model).await.unwrap(), [(second.id, vec![3, 4])]);
+    assert_eq!(store.memory_vectors(ada.into(), model).await.unwrap(), [(second.id, vec![3, 4])]);
     assert_eq!(store.bare_memories(model, 0, 10).await.unwrap()[0].revision, 2);
     store.forget_memories(ada, &[second.id]).await.unwrap();
-    assert!(store.memory_vectors(ada, model).await.unwrap().is_empty());
+    assert!(store.memory_vectors(ada.into(), model).await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use sqlx::FromRow;
 
-use super::{MemoryChange, MemoryItem, MemoryKind, change_in, delete, invalid, item_in, room};
+use super::{MemoryChange, MemoryHolder, MemoryItem, MemoryKind, change_in, delete, invalid, item_in, room};
 use crate::error::{Error, Result};
 use crate::limits::MEMORY_REPLACED_MAX;
-use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::sql::{Transaction, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
 /// A memory that a proposal would replace.
@@ -25,7 +25,7 @@ pub struct MemoryReplacement {
 }
 
 impl Store {
-    /// The memories that a user's proposals would replace, by the proposals' ids.
+    /// The memories that a user's proposals would replace, those of their agents in groups too, by the proposals' ids.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -43,14 +43,20 @@ impl Store {
     /// among the ids is passed over. Either all are recorded, or none.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if a memory is gone or another user's; [`Error::Invalid`] for a proposal, for a core block, for an item that another
+    /// [`Error::NotFound`] if a memory is gone or another holder's; [`Error::Invalid`] for a proposal, for a core block, for an item that another
     /// one supersedes already, and beyond 20 items.
-    pub async fn supersede_memories(&self, user: UserId, ids: &[i64], by: i64) -> Result<()> {
-        let mut transaction = self.database.write(Scope::User(user)).await?;
-        let item = item_in(&mut transaction, user, by).await?;
+    pub async fn supersede_memories(
+        &self,
+        holder: impl Into<MemoryHolder>,
+        ids: &[i64],
+        by: i64,
+    ) -> Result<()> {
+        let holder = holder.into();
+        let mut transaction = self.write_memories(holder).await?;
+        let item = item_in(&mut transaction, holder, by).await?;
         let now_ms = self.now_ms();
-        replace_in(&mut transaction, user, ids, &item, now_ms).await?;
-        room::check(&mut transaction, user, now_ms).await?;
+        replace_in(&mut transaction, holder, ids, &item, now_ms).await?;
+        room::check(&mut transaction, holder, now_ms).await?;
         transaction.commit().await?;
         Ok(())
     }
@@ -59,12 +65,13 @@ impl Store {
     /// except those that another item superseded meanwhile. Returns the item.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the proposal is gone, another user's, or a memory already; [`Error::Invalid`] beyond 1,000 items;
+    /// [`Error::NotFound`] if the proposal is gone, another holder's, or a memory already; [`Error::Invalid`] beyond 1,000 items;
     /// [`Error::Taken`] for a core block that exists.
-    pub async fn accept_memory(&self, user: UserId, id: i64) -> Result<MemoryItem> {
+    pub async fn accept_memory(&self, holder: impl Into<MemoryHolder>, id: i64) -> Result<MemoryItem> {
+        let holder = holder.into();
         let now_ms = self.now_ms();
-        let mut transaction = self.database.write(Scope::User(user)).await?;
-        let proposal = item_in(&mut transaction, user, id).await?;
+        let mut transaction = self.write_memories(holder).await?;
+        let proposal = item_in(&mut transaction, holder, id).await?;
         if !proposal.is_proposed {
             return Err(Error::not_found("proposal", id));
         }
@@ -75,7 +82,7 @@ impl Store {
         .fetch_all(&mut transaction)
         .await?;
         let changed = match proposal.replaces_id {
-            Some(replaces) => Some(item_in(&mut transaction, user, replaces).await?),
+            Some(replaces) => Some(item_in(&mut transaction, holder, replaces).await?),
             None => None,
         };
         // A text for an item that no longer applies would never be used, so that it becomes an item of its own.
@@ -87,11 +94,11 @@ impl Store {
                     valid_to_ms: None,
                     by: proposal.source,
                 };
-                let changed = change_in(&mut transaction, user, item.id, &change, now_ms).await?;
-                delete(&mut transaction, user, id).await?;
+                let changed = change_in(&mut transaction, holder, item.id, &change, now_ms).await?;
+                delete(&mut transaction, holder, id).await?;
                 changed
             }
-            None => keep_in(&mut transaction, user, &proposal, now_ms).await?,
+            None => keep_in(&mut transaction, holder, &proposal, now_ms).await?,
         };
         for old in replaced {
             supersede_in(&mut transaction, old, kept.id, now_ms).await?;
@@ -100,7 +107,7 @@ impl Store {
             .bind(id)
             .execute(&mut transaction)
             .await?;
-        room::check(&mut transaction, user, now_ms).await?;
+        room::check(&mut transaction, holder, now_ms).await?;
         transaction.commit().await?;
         Ok(kept)
     }
@@ -109,17 +116,20 @@ impl Store {
 /// Makes a proposal an item.
 async fn keep_in(
     transaction: &mut Transaction,
-    user: UserId,
+    holder: MemoryHolder,
     proposal: &MemoryItem,
     now_ms: i64,
 ) -> Result<MemoryItem> {
     query_as(concat!(
-        "UPDATE memory_items SET is_proposed = FALSE, replaces_id = NULL, updated_at_ms = $1 WHERE id = $2 AND user_id = $3 RETURNING ",
+        "UPDATE memory_items SET is_proposed = FALSE, replaces_id = NULL, updated_at_ms = $4 WHERE ",
+        is_held!(),
+        " AND id = $3 RETURNING ",
         item_columns!()
     ))
-    .bind(now_ms)
+    .bind(holder.user)
+    .bind(holder.agent_id())
     .bind(proposal.id)
-    .bind(user)
+    .bind(now_ms)
     .fetch_optional(transaction)
     .await
     .map_err(|error| Error::or_taken(error, "memory", &proposal.name))?
@@ -129,7 +139,7 @@ async fn keep_in(
 /// Supersedes items by `by`, or notes that for a proposal.
 pub(super) async fn replace_in(
     transaction: &mut Transaction,
-    user: UserId,
+    holder: MemoryHolder,
     ids: &[i64],
     by: &MemoryItem,
     now_ms: i64,
@@ -138,7 +148,7 @@ pub(super) async fn replace_in(
         return Err(invalid(format!("can replace at most {MEMORY_REPLACED_MAX} memories")));
     }
     for id in ids.iter().copied().filter(|id| *id != by.id).collect::<BTreeSet<_>>() {
-        let old = item_in(&mut *transaction, user, id).await?;
+        let old = item_in(&mut *transaction, holder, id).await?;
         if old.is_proposed {
             return Err(invalid(format!("{id} is a proposal, which the user accepts or rejects")));
         }
@@ -156,7 +166,7 @@ pub(super) async fn replace_in(
                 .await?;
         } else if !supersede_in(transaction, id, by.id, now_ms).await? {
             // Of two writers at once, the later one gets here.
-            let other = item_in(&mut *transaction, user, id).await?.superseded_by;
+            let other = item_in(&mut *transaction, holder, id).await?.superseded_by;
             return Err(superseded(id, other.unwrap_or(id)));
         }
     }

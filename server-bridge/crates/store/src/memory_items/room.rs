@@ -1,25 +1,27 @@
-//! The limits on a user's memories: those that apply, and those that have ended.
+//! The limits on a holder's memories: those that apply, and those that have ended.
 //!
 //! A change of a fact supersedes the memory of the earlier one, which is kept for questions about the past. It takes no room from those that
 //! apply, and has a limit of its own.
 
-use super::invalid;
-use crate::UserId;
+use super::{MemoryHolder, invalid};
 use crate::error::Result;
 use crate::limits::{MEMORY_ENDED_PER_USER, MEMORY_ITEMS_PER_USER};
 use crate::sql::{Transaction, query, query_as};
 
-/// Checks, at the end of a change, that a user has room for the memories that apply now, and deletes those beyond the limit that ended first.
+/// Checks, at the end of a change, that a holder has room for the memories that apply now, and deletes those beyond the limit that ended first.
 ///
 /// # Errors
 /// [`crate::Error::Invalid`] beyond 1,000 memories that apply.
-pub(super) async fn check(transaction: &mut Transaction, user: UserId, now_ms: i64) -> Result<()> {
-    let (applying, ended): (i64, i64) = query_as(
-        "SELECT COALESCE(SUM(CASE WHEN superseded_by IS NULL AND (valid_to_ms IS NULL OR valid_to_ms > $2) THEN 1 ELSE 0 END), 0),
-            COALESCE(SUM(CASE WHEN superseded_by IS NULL AND (valid_to_ms IS NULL OR valid_to_ms > $2) THEN 0 ELSE 1 END), 0)
-         FROM memory_items WHERE user_id = $1 AND NOT is_proposed",
-    )
-    .bind(user)
+pub(super) async fn check(transaction: &mut Transaction, holder: MemoryHolder, now_ms: i64) -> Result<()> {
+    let (applying, ended): (i64, i64) = query_as(concat!(
+        "SELECT COALESCE(SUM(CASE WHEN superseded_by IS NULL AND (valid_to_ms IS NULL OR valid_to_ms > $3) THEN 1 ELSE 0 END), 0),
+            COALESCE(SUM(CASE WHEN superseded_by IS NULL AND (valid_to_ms IS NULL OR valid_to_ms > $3) THEN 0 ELSE 1 END), 0)
+         FROM memory_items WHERE ",
+        is_held!(),
+        " AND NOT is_proposed"
+    ))
+    .bind(holder.user)
+    .bind(holder.agent_id())
     .bind(now_ms)
     .fetch_one(&mut *transaction)
     .await?;
@@ -29,13 +31,13 @@ pub(super) async fn check(transaction: &mut Transaction, user: UserId, now_ms: i
         )));
     }
     if ended > MEMORY_ENDED_PER_USER {
-        query(
-            "DELETE FROM memory_items WHERE id IN (
-                SELECT id FROM memory_items WHERE user_id = $1 AND NOT is_proposed
-                    AND (superseded_by IS NOT NULL OR valid_to_ms <= $2)
-                ORDER BY valid_to_ms, id LIMIT $3)",
-        )
-        .bind(user)
+        query(concat!(
+            "DELETE FROM memory_items WHERE id IN (SELECT id FROM memory_items WHERE ",
+            is_held!(),
+            " AND NOT is_proposed AND (superseded_by IS NOT NULL OR valid_to_ms <= $3) ORDER BY valid_to_ms, id LIMIT $4)"
+        ))
+        .bind(holder.user)
+        .bind(holder.agent_id())
         .bind(now_ms)
         .bind(ended - MEMORY_ENDED_PER_USER)
         .execute(&mut *transaction)

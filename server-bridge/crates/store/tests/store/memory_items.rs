@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions};
 use store::limits::{
     MEMORY_ENDED_PER_USER, MEMORY_ITEMS_PER_USER, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES,
 };
-use store::{Error, MemoryChange, MemoryKind, MemorySource, NewMemory, Store};
+use store::{AgentDraft, Error, MemoryChange, MemoryHolder, MemoryKind, MemorySource, NewMemory, Store};
 
 use crate::support::{MEMORY, add_user, store};
 
@@ -205,6 +205,37 @@ async fn forgotten_and_deleted_texts_leave_no_trace_in_the_file() {
 }
 
 #[tokio::test]
+async fn what_an_agent_of_a_group_remembered_leaves_no_trace_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).await.unwrap();
+    let ann = add_user(&store, "ann").await.id;
+    let remembering = async |number: u8| {
+        let group = store.create_group(ann, "Work").await.unwrap();
+        let draft = AgentDraft { handle: "coder", runner: "none", approval: "ask", model: None, persona: "" };
+        let agent = store.put_group_agent(group, ann, draft).await.unwrap();
+        let holder = MemoryHolder::agent(ann, agent);
+        for item in 0..50 {
+            let text = format!("secretfact{number}x{item} and its words");
+            let item = store.add_memory(holder, &NewMemory { text: &text, ..MEMORY }).await.unwrap();
+            let later = format!("secretfact{number}x again");
+            store.change_memory(holder, item.id, &to(&later)).await.unwrap();
+        }
+        let agent = store.group_agent(agent).await.unwrap();
+        let chat = store.agent_chat(&agent, "@coder", "ask").await.unwrap();
+        store.chat_memory(ann, &chat, &format!("secretfact{number}x in a prompt")).await.unwrap();
+        (group, agent.id)
+    };
+    let ((group, agent), (other, _)) = (remembering(1).await, remembering(2).await);
+    let found = |number: u8| count(&bytes_of(&path), &format!("secretfact{number}x"));
+    assert!(found(1) > 0 && found(2) > 0);
+    store.remove_group_agent(group, agent).await.unwrap();
+    assert!(found(1) == 0 && found(2) > 0, "{} and {} are left", found(1), found(2));
+    store.delete_group(other).await.unwrap();
+    assert_eq!(found(2), 0);
+}
+
+#[tokio::test]
 async fn named_notes_of_an_earlier_version_become_items() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
@@ -218,7 +249,7 @@ async fn named_notes_of_an_earlier_version_become_items() {
         "DROP TABLE memory_items",
         "CREATE TABLE memories (user_id BIGINT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, updated_at_ms BIGINT NOT NULL)",
         "INSERT INTO memories VALUES (1, 'tabs', 'likes tabs', 7), (1, 'editor', 'uses vim', 8)",
-        "DELETE FROM _sqlx_migrations WHERE version IN (36, 52)",
+        "DELETE FROM _sqlx_migrations WHERE version IN (36, 52, 59)",
     ] {
         sqlx::query(AssertSqlSafe(statement)).execute(&mut raw).await.unwrap();
     }

@@ -1,11 +1,11 @@
 //! `memory_edit`: changes or forgets a memory by its id.
 
-use memory::{MemoryKind, MemoryScope};
+use memory::MemoryKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::write::NOT_ASKED;
-use super::{Reach, WRITES, check_own, refused, standing, told};
+use super::{Reach, WRITES, holder, refused, standing, told};
 use crate::{Failure, Outcome, Services, Work};
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
@@ -47,14 +47,13 @@ impl TypedTool for Edit {
         _live: Live<'_>,
     ) -> Result<Outcome, Failure> {
         let work = &Work { services, context };
-        check_own(work).await?;
-        let (store, user, text) = (&services.store, context.user.id, self.text.trim());
-        let item = store.memory_item(user, self.id).await.map_err(refused)?;
+        let (store, holder, text) = (&services.store, holder(work).await?, self.text.trim());
+        let item = store.memory_item(holder, self.id).await.map_err(refused)?;
         if text.is_empty() {
             if !standing::may_forget(work, &item.name, &item.text).await? {
                 return Err(Failure::Told(NOT_ASKED.to_owned()));
             }
-            store.forget_memories(user, &[item.id]).await.map_err(refused)?;
+            store.forget_memories(holder, &[item.id]).await.map_err(refused)?;
             return Ok(Outcome::done("forgotten"));
         }
         if let Some(by) = item.superseded_by {
@@ -73,7 +72,7 @@ pub(super) async fn replace(
     item: &memory::MemoryItem,
     text: &str,
 ) -> Result<Outcome, Failure> {
-    let (store, user) = (&work.services.store, work.user.id);
+    let (store, holder) = (&work.services.store, holder(work).await?);
     if item.kind == MemoryKind::Core {
         memory::write::check_core(&item.name, text).map_err(refused)?;
     }
@@ -82,7 +81,7 @@ pub(super) async fn replace(
         Standing::Person | Standing::Asked => {
             let change =
                 MemoryChange { name: None, text: Some(text), valid_to_ms: None, by: MemorySource::Asked };
-            Written::Updated(store.change_memory(user, item.id, &change).await.map_err(refused)?)
+            Written::Updated(store.change_memory(holder, item.id, &change).await.map_err(refused)?)
         }
         Standing::Proposes(source) => {
             let new = NewMemory {
@@ -99,7 +98,7 @@ pub(super) async fn replace(
                 supersedes: &[],
                 valid_to_ms: None,
             };
-            Written::Proposed(store.add_memory(user, &new).await.map_err(refused)?)
+            Written::Proposed(store.add_memory(holder, &new).await.map_err(refused)?)
         }
     };
     Ok(Outcome::done(told(&written)))
@@ -110,16 +109,15 @@ pub(super) async fn core(
     work: &Work<'_>,
     block: &str,
 ) -> Result<(Reach, Option<memory::MemoryItem>), Failure> {
-    check_own(work).await?;
+    let holder = holder(work).await?;
     let reach = if block == "project" { Reach::Project } else { Reach::User };
-    let (scope, scope_name) = standing::scope_of(work, reach).await?;
-    let items = work.services.store.memory_items(work.user.id).await.map_err(refused)?;
+    let (scope, scope_name) = standing::scope_of(work, holder, reach).await?;
+    let items = work.services.store.memory_items(holder).await.map_err(refused)?;
     let is_it = |item: &memory::MemoryItem| {
         item.kind == MemoryKind::Core
             && !item.is_proposed
             && item.name == block
-            && item.scope == scope
-            && (item.scope == MemoryScope::User || item.scope_name == scope_name)
+            && (item.scope, &item.scope_name) == (scope, &scope_name)
     };
     Ok((reach, items.into_iter().find(is_it)))
 }

@@ -1,8 +1,9 @@
-//! Decides if a model's call may write at once: only if the user's message asks for it and nothing else was read in the turn.
+//! Decides if a model's call may write at once: only if the user's message asks for it and nothing else was read in the turn. For an agent of a group that is
+//! the request of the person who asks it, without the log of the group; what another agent writes asks for nothing.
 
 use agent::context::history;
 use llm::Message;
-use memory::{MemoryScope, MemorySource, Standing};
+use memory::{MemoryHolder, MemoryScope, MemorySource, Standing};
 use store::MessageId;
 
 use super::Reach;
@@ -59,7 +60,14 @@ async fn own_words(work: &Work<'_>) -> Result<Option<OwnWords>, Failure> {
         return Ok(None);
     }
     let (store, user) = (&work.services.store, work.user.id);
-    let Some((message, text)) = store.said_of_turn(user, turn.turn).await.ported()? else { return Ok(None) };
+    let said = match super::holder(work).await?.agent {
+        None => store.said_of_turn(user, turn.turn).await.ported()?,
+        Some(_) => {
+            let asked = store.asked_of_turn(user, turn.root, turn.turn).await.ported()?;
+            asked.filter(|asked| asked.is_persons).map(|asked| (asked.message, asked.text))
+        }
+    };
+    let Some((message, text)) = said else { return Ok(None) };
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with(ATTACHED)).collect();
     let items = store.items_of_turn(user, turn.turn).await.ported()?;
     let is_clean = items.iter().all(|item| match history::from_json(item) {
@@ -72,9 +80,14 @@ async fn own_words(work: &Work<'_>) -> Result<Option<OwnWords>, Failure> {
     Ok(Some(OwnWords { message, words: lines.join("\n"), is_clean }))
 }
 
-/// The scope of a reach; a project is the machine that the turn works on.
-pub(super) async fn scope_of(work: &Work<'_>, reach: Reach) -> Result<(MemoryScope, String), Failure> {
+/// The scope of a reach; a project is the machine that the turn works on. An agent of a group works on one machine, and has one scope.
+pub(super) async fn scope_of(
+    work: &Work<'_>,
+    holder: MemoryHolder,
+    reach: Reach,
+) -> Result<(MemoryScope, String), Failure> {
     Ok(match reach {
+        _ if holder.agent.is_some() => (MemoryScope::Agent, String::new()),
         Reach::User => (MemoryScope::User, String::new()),
         Reach::Project => (MemoryScope::Project, work.sandbox().await?.place().to_owned()),
     })

@@ -4,7 +4,7 @@ use memory::MemoryScope;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Kind, Reach, WRITES, check_own, keep, refused, standing};
+use super::{Kind, Reach, WRITES, holder, keep, refused, standing};
 use crate::{Failure, Outcome, Ported, Services, Work, utc};
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Live, Rules, ToolContext, TypedTool};
@@ -89,9 +89,8 @@ impl TypedTool for Write {
 
 /// Forgets the memories of a name.
 async fn forget(work: &Work<'_>, name: &str) -> Result<Outcome, Failure> {
-    check_own(work).await?;
-    let store = &work.services.store;
-    let items = store.memory_items(work.user.id).await.ported()?;
+    let (store, holder) = (&work.services.store, holder(work).await?);
+    let items = store.memory_items(holder).await.ported()?;
     let named: Vec<_> = items.iter().filter(|item| !name.is_empty() && item.name == name).collect();
     let Some(first) = named.first() else {
         return Ok(Outcome::done("nothing was remembered under that name"));
@@ -100,7 +99,7 @@ async fn forget(work: &Work<'_>, name: &str) -> Result<Outcome, Failure> {
         return Err(Failure::Told(NOT_ASKED.to_owned()));
     }
     let ids: Vec<i64> = named.iter().map(|item| item.id).collect();
-    store.forget_memories(work.user.id, &ids).await.map_err(refused)?;
+    store.forget_memories(holder, &ids).await.map_err(refused)?;
     Ok(Outcome::done("forgotten"))
 }
 

@@ -1,6 +1,12 @@
 /** The texts of one section of the settings, which `settings` includes. */
 export const memory = {
   none: "Nothing is remembered about you.",
+  noneOfAgent: "This agent remembers nothing.",
+  whose: "Whose memories",
+  whoseHint: "Each of your agents in groups remembers for itself.",
+  yours: "Yours",
+  ofAgent: "@{{handle}} in {{group}}",
+  askedInGroup: "from a person who asked the agent",
   mode: "How agents remember",
   modes: { typed: "Blocks and recall", letta: "Blocks and archive (Letta)", flat: "All memories" },
   modeHints: {

@@ -2,6 +2,12 @@ import type { Room } from "../words";
 
 export const memory: Room<"settings">["memory"] = {
   none: "还没有关于你的记忆。",
+  noneOfAgent: "这个智能体还没有记忆。",
+  whose: "谁的记忆",
+  whoseHint: "你在群组中的每个智能体都有自己的记忆。",
+  yours: "你的",
+  ofAgent: "{{group}} 中的 @{{handle}}",
+  askedInGroup: "来自向智能体提问的人",
   mode: "记忆方式",
   modes: { typed: "分类", letta: "核心块与档案（Letta）", flat: "全部记忆" },
   modeHints: {

@@ -92,6 +92,14 @@ pub(super) const TABLE: &[Row] = &[
         "没有这个编号的记忆；`sandbridge memory list` 会列出所有记忆",
     ),
     ("write the words of the memories to forget", "请写出要忘记的记忆所含的词语"),
+    (
+        "you have no agent {} in a group; `sandbridge group list` shows your groups",
+        "你在群组中没有智能体 {0}；`sandbridge group list` 会列出你的群组",
+    ),
+    (
+        "several of your agents are called {}; name one by its number: {}",
+        "你有多个名为 {0} 的智能体；请用编号指明其中一个：{1}",
+    ),
     ("the context mode {}", "上下文模式{0}"),
     ("must be full, no-compression or none", "必须是 full、no-compression 或 none"),
     ("approval {}", "审批模式{0}"),

@@ -5,7 +5,8 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row, ValueRef};
 use store::{
-    Error, ExecId, ExecKind, ExecRequest, KeyScope, Location, MessageRole, Name, RunnerName, Store, copy,
+    AgentDraft, Error, ExecId, ExecKind, ExecRequest, KeyScope, Location, MemoryHolder, MessageRole, Name,
+    RunnerName, Store, copy,
 };
 
 use crate::support::{MEMORY, add_user, postgres_url};
@@ -42,6 +43,10 @@ async fn filled(path: &Path) {
     store.add_runner(ann, &RunnerName::parse("laptop").unwrap()).await.unwrap();
     let (_, _key) = store.add_key(bob, &Name::parse("key").unwrap(), KeyScope::Read, None).await.unwrap();
     store.add_memory(bob, &MEMORY).await.unwrap();
+    let group = store.create_group(bob, "Work").await.unwrap();
+    let draft = AgentDraft { handle: "coder", runner: "none", approval: "ask", model: None, persona: "" };
+    let agent = store.put_group_agent(group, bob, draft).await.unwrap();
+    store.add_memory(MemoryHolder::agent(bob, agent), &MEMORY).await.unwrap();
     store.add_subscription(bob, &Name::parse("model").unwrap(), "{}", None).await.unwrap();
     let request = ExecRequest {
         exec_id: ExecId::from_bytes([3; 16]),

@@ -1,10 +1,11 @@
 //! Pairs of concurrent changes to the same data, as by two processes: one wins, and the other is informed.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use store::limits::{MEMORY_PROPOSALS_PER_USER, SUBSCRIPTIONS_PER_USER};
 use store::{
-    Enrolment, Error, KeyScope, MessageId, MessageRole, Name, NewMemory, RunnerName, Said, Store, UserId,
+    AgentDraft, Enrolment, Error, KeyScope, MemoryHolder, MessageId, MessageRole, Name, NewMemory,
+    RunnerName, Said, Store, UserId,
 };
 
 use crate::support::{MEMORY, PASSWORD, add_user, postgres_url};
@@ -238,5 +239,30 @@ async fn of_two_memories_that_replace_the_same_one_at_once_one_wins_and_the_othe
         assert_eq!(items.len(), 2, "what lost is not kept");
         assert_eq!(items[0].superseded_by, Some(winner));
         stores[0].forget_memories(ann, &[old, winner]).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_is_removed_while_it_remembers_leaves_no_memory() {
+    let (stores, ann) = two_stores().await;
+    let group = stores[0].create_group(ann, "Work").await.unwrap();
+    let draft = AgentDraft { handle: "coder", runner: "none", approval: "ask", model: None, persona: "" };
+    for _ in 0..PAIRS {
+        let agent = stores[0].put_group_agent(group, ann, draft).await.unwrap();
+        let (holder, is_first) = (MemoryHolder::agent(ann, agent), AtomicBool::new(true));
+        let done = both(&stores, |store| {
+            let removes = is_first.swap(false, Ordering::Relaxed);
+            async move {
+                match removes {
+                    true => store.remove_group_agent(group, agent).await,
+                    false => store.add_memory(holder, &MEMORY).await.map(drop),
+                }
+            }
+        });
+        match done.await {
+            [Ok(()), Ok(()) | Err(Error::NotFound { .. })] => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(stores[0].memory_items(holder).await.unwrap().is_empty());
     }
 }

@@ -1,0 +1,135 @@
+//! Who remembers: a user, or one of their agents in a group. What one of them remembers, no other one sees or changes.
+
+use sqlx::FromRow;
+
+use crate::error::{Error, Result};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::{ChatId, Store, UserId};
+
+/// The holder of memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemoryHolder {
+    /// The user; of an agent, its owner.
+    pub user: UserId,
+    /// The agent of a group, by its id; `None` for the user.
+    pub agent: Option<i64>,
+}
+
+impl MemoryHolder {
+    /// An agent of a user's.
+    #[must_use]
+    pub fn agent(user: UserId, agent: i64) -> Self {
+        Self { user, agent: Some(agent) }
+    }
+
+    /// The agent in a statement: 0 for the user, which is no agent's id.
+    pub(crate) fn agent_id(self) -> i64 {
+        self.agent.unwrap_or(0)
+    }
+}
+
+impl From<UserId> for MemoryHolder {
+    fn from(user: UserId) -> Self {
+        Self { user, agent: None }
+    }
+}
+
+/// An agent of a group, as its owner finds it among theirs.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct OwnAgent {
+    /// The id.
+    pub id: i64,
+    /// The handle, without `@`; unique in the group.
+    pub handle: String,
+    /// The group's id.
+    pub group_id: i64,
+    /// The group's title.
+    pub group_title: String,
+}
+
+impl Store {
+    /// The agents that a user has in groups, in the order in which they were added.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn own_agents(&self, user: UserId) -> Result<Vec<OwnAgent>> {
+        Ok(query_as(
+            "SELECT a.id, a.handle, a.group_id, g.title AS group_title FROM group_agents a JOIN groups g ON g.id = a.group_id
+             WHERE a.owner_id = $1 AND a.removed_at_ms IS NULL ORDER BY a.id",
+        )
+        .bind(user)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
+    /// Who remembers in a user's conversation that no other one is part of: the agent of a group that works there, or the user.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn memory_holder_in(&self, user: UserId, root: &ChatId) -> Result<MemoryHolder> {
+        Ok(MemoryHolder { user, agent: self.group_agent_in(root).await? })
+    }
+
+    /// Who holds an item: its user, or one of their agents.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], also for another user's.
+    pub async fn holder_of_memory(&self, user: UserId, id: i64) -> Result<MemoryHolder> {
+        let agent: Option<Option<i64>> =
+            query_scalar("SELECT agent_id FROM memory_items WHERE id = $1 AND user_id = $2")
+                .bind(id)
+                .bind(user)
+                .fetch_optional(self.database.reader())
+                .await?;
+        let agent = agent.ok_or_else(|| Error::not_found("memory", id))?;
+        Ok(MemoryHolder { user, agent })
+    }
+
+    /// Begins a change of what a holder remembers. An agent stays in its group until the change ends.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if the agent was removed, or is another user's.
+    pub(super) async fn write_memories(&self, holder: MemoryHolder) -> Result<Transaction> {
+        let mut transaction = self.database.write(Scope::User(holder.user)).await?;
+        let Some(agent) = holder.agent else { return Ok(transaction) };
+        // The row is locked by it: on PostgreSQL, who removes the agent changes the group's rows, not its owner's.
+        let held = query(
+            "UPDATE group_agents SET seen_id = seen_id WHERE id = $1 AND owner_id = $2 AND removed_at_ms IS NULL",
+        );
+        let held = held.bind(agent).bind(holder.user).execute(&mut transaction).await?;
+        match held.rows_affected() {
+            0 => Err(Error::not_found("agent", agent)),
+            _ => Ok(transaction),
+        }
+    }
+}
+
+/// The agents whose memories are deleted.
+#[derive(Clone, Copy)]
+pub(crate) enum Gone {
+    /// One agent.
+    Agent(i64),
+    /// A person's.
+    Of(UserId),
+    /// All.
+    All,
+}
+
+/// Deletes what agents of a group remember, within the change that removes them and after it removed them: their core blocks in the prompts of their chats,
+/// too.
+pub(crate) async fn forget_agents(transaction: &mut Transaction, group: i64, gone: Gone) -> Result<()> {
+    let (which, other) = match gone {
+        Gone::Agent(agent) => ("a.group_id = $1 AND a.id = $2", agent),
+        Gone::Of(user) => ("a.group_id = $1 AND a.owner_id = $2", user.0),
+        // No agent has this id.
+        Gone::All => ("a.group_id = $1 AND a.id <> $2", 0),
+    };
+    for statement in [
+        "DELETE FROM memory_items WHERE agent_id IN (SELECT a.id FROM group_agents a WHERE ",
+        "UPDATE chats SET memory = NULL WHERE id IN (SELECT a.chat_id FROM group_agents a WHERE ",
+    ] {
+        let statement = sqlx::AssertSqlSafe(format!("{statement}{which})"));
+        query(statement).bind(group).bind(other).execute(&mut *transaction).await?;
+    }
+    Ok(())
+}

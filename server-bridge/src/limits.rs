@@ -58,10 +58,12 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time that answers may go on when the server is asked to stop.
 pub const DRAIN_MAX: Duration = Duration::from_secs(3600);
-/// The time over which a draining node gives up its homes.
-pub const DRAIN_SPREAD: Duration = Duration::from_secs(10);
+/// The steps in which a draining node gives up its homes, one each [`DRAIN_CHECK`]: 10 s.
+pub const DRAIN_STEPS: usize = 100;
 /// How often a draining server looks if answers are still in progress.
 pub const DRAIN_CHECK: Duration = Duration::from_millis(100);
+/// How often a node that has given up its homes looks if a late claim added one.
+pub const DRAINED_CHECK: Duration = Duration::from_secs(1);
 
 /// The largest JSON body that holds files, in bytes: a plugin of 32 MiB in base64.
 pub const LARGE_JSON_BODY_BYTES: usize = 48 * 1024 * 1024;

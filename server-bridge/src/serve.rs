@@ -173,11 +173,18 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
         }
     };
     let signals = async {
-        tokio::select! {
-            () = signalled() => {}
-            // It lost the right to its database.
-            () = shutdown.cancelled() => return,
-            () = drain::while_wanted(&state, node.as_ref()) => {}
+        let stop = CancellationToken::new();
+        let asked = async {
+            tokio::select! {
+                () = signalled() => {}
+                // It lost the right to its database.
+                () = shutdown.cancelled() => {}
+            }
+            stop.cancel();
+        };
+        tokio::join!(asked, drain::while_wanted(&state, node.as_ref(), &stop));
+        if shutdown.is_cancelled() {
+            return;
         }
         if let Some(most) = config.node.drain {
             tracing::info!("stopping when the answers in progress have ended");

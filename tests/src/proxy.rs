@@ -140,13 +140,13 @@ impl Proxy {
         open.len()
     }
 
-    /// Lets nothing pass for this long, on new connections neither.
+    /// Lets nothing pass for this long, nor on new connections.
     pub fn part(&self, pause: Duration) {
         lock(&self.connections).parted_until = Some(Instant::now() + pause);
         self.cut(Fate::Stall(pause));
     }
 
-    /// Lets nothing of the server's, or nothing of the programs', pass for this long, on new connections neither.
+    /// Lets nothing of the server's, or nothing of the programs', pass for this long, nor on new connections.
     pub fn mute(&self, pause: Duration, from_server: bool) {
         lock(&self.connections).muted_until = Some((Instant::now() + pause, from_server));
         self.cut(Fate::Mute { pause, from_server });

@@ -42,7 +42,7 @@ impl Readiness {
     /// The reason why no work should come.
     fn obstacle(&self) -> Option<&'static str> {
         if self.is_draining.load(Ordering::Acquire) {
-            return Some("the server drains; send requests to another node, or try again in a moment");
+            return Some("the server is draining; send requests to another node, or try again in a moment");
         }
         if self.is_away.load(Ordering::Acquire) {
             return Some("the server's database is unavailable; try again in a moment");

@@ -138,8 +138,13 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
         "{said}"
     );
 
-    // Without a list it has all of its owner's.
-    team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
+    // It keeps its list when something else of it changes, until the owner gives it all.
+    let group = team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
+    let coder = group["agents"].as_array().unwrap().iter().find(|agent| agent["handle"] == "coder").unwrap();
+    assert_eq!(coder["tools"], json!(["Read", "SubAgent"]));
+    let group = add("*");
+    let coder = group["agents"].as_array().unwrap().iter().find(|agent| agent["handle"] == "coder").unwrap();
+    assert_eq!(coder["tools"], Value::Null);
     let (names, _) = offered("@coder hello");
     assert!(names.contains(&"Shell".to_owned()) && names.contains(&"SendMessage".to_owned()), "{names:?}");
     // A rule about any of them is a rule about a tool that exists.

@@ -109,8 +109,8 @@ pub struct GroupAgentPut {
     /// What it is told about itself, at most 16 KiB.
     #[serde(default)]
     pub persona: String,
-    /// The names of the tools that it may have, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names. All of the
-    /// caller's if not given.
+    /// The names of the tools that it may have, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names;
+    /// `["*"]` for all of the caller's. If not given, an agent keeps those that it has, and a new one has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
 }

@@ -153,7 +153,7 @@ impl Offer {
         };
         let has_tools = |service: &String| tools.iter().any(|offered| belongs(offered, service));
         let services = self.services.iter().filter(|service| has_tools(service)).cloned().collect();
-        // Of a service that cannot be asked, nobody knows the tools.
+        // The tools of a service that cannot be asked are not known.
         Self { services, tools, missing: Vec::new() }
     }
 }
@@ -212,9 +212,9 @@ impl Tool for SearchTools {
         Rules::of(Access::Read).without_machine().finds_tools()
     }
 
-    fn within(&self, holds: &dyn Fn(&str) -> bool) -> Option<Arc<dyn Tool>> {
+    fn within(&self, holds: &dyn Fn(&str) -> bool, is_chosen: bool) -> Option<Arc<dyn Tool>> {
         let holds_all = self.offer.tools.iter().all(|offered| holds(offered.tool.name()));
-        (!holds_all).then(|| Arc::new(Self::new(self.offer.only(holds))) as Arc<dyn Tool>)
+        (!holds_all || is_chosen).then(|| Arc::new(Self::new(self.offer.only(holds))) as Arc<dyn Tool>)
     }
 
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String> {

@@ -12,6 +12,9 @@ pub const DIGEST_ENTRIES: i64 = 200;
 /// the log and the files of a step.
 pub const ASKING_MAX_BYTES: usize = 1024 * 1024 - 64 * 1024;
 
+/// The list of an agent that may have all tools of its owner.
+pub const ALL_TOOLS: &str = "*";
+
 /// The most tools that an agent's list may name.
 pub const AGENT_TOOLS_MAX: usize = 200;
 

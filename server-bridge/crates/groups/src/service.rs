@@ -204,7 +204,8 @@ impl Groups {
             tools_json: tools_json.as_deref(),
         };
         self.0.store.put_group_agent(group, user.id, draft).await?;
-        let target = format!("{group}: @{handle} on {}", put.runner);
+        let tools = tools_json.map(|names| format!(" with the tools {names}")).unwrap_or_default();
+        let target = format!("{group}: @{handle} on {}{tools}", put.runner);
         self.0.audit(user, "group.agent", &target).await;
         self.0.changed(group).await;
         self.show(user, group).await
@@ -375,9 +376,7 @@ fn tool_names(wanted: Vec<String>) -> Result<String> {
     names.sort_unstable();
     names.dedup();
     if names.is_empty() || names.len() > AGENT_TOOLS_MAX {
-        return Err(Error::invalid(format!(
-            "name 1 to {AGENT_TOOLS_MAX} tools, or none of them at all for an agent that may have all of yours"
-        )));
+        return Err(Error::invalid(format!("name 1 to {AGENT_TOOLS_MAX} tools, or '*' for all of yours")));
     }
     let is_name = |name: &str| {
         (1..=TOOL_NAME_MAX_BYTES).contains(&name.len())

@@ -11,6 +11,7 @@ use crate::calls::chat_of;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::known::{Known, is_of, spent};
+use crate::limits::ALL_TOOLS;
 
 impl Inner {
     /// A group, as one of its people sees it.
@@ -39,7 +40,10 @@ impl Inner {
                 runner: agent.runner,
                 model: agent.model,
                 persona: agent.persona,
-                tools: agent.tools_json.and_then(|names| serde_json::from_str(&names).ok()),
+                tools: agent
+                    .tools_json
+                    .map(|names| serde_json::from_str(&names).unwrap_or_default())
+                    .filter(|names: &Vec<String>| *names != [ALL_TOOLS]),
             });
         }
         let people = self.store.group_people(group.id).await?;

@@ -332,8 +332,14 @@ mod tests {
     async fn an_agent_of_a_group_writes_what_is_its_own_and_nobody_elses() {
         let (store, user) = world().await;
         let group = store.create_group(user, "Work").await.unwrap();
-        let draft =
-            |handle| AgentDraft { handle, runner: "none", approval: "full", model: None, persona: "" };
+        let draft = |handle| AgentDraft {
+            handle,
+            runner: "none",
+            approval: "full",
+            model: None,
+            persona: "",
+            tools_json: None,
+        };
         let coder = store.put_group_agent(group, user, draft("coder")).await.unwrap();
         let writer = store.put_group_agent(group, user, draft("writer")).await.unwrap();
         let holders: [MemoryHolder; 3] =

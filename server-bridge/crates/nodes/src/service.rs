@@ -48,6 +48,7 @@ struct Inner {
     renewed_at: Mutex<Instant>,
     tasks: TaskTracker,
     is_draining: AtomicBool,
+    is_stopping: AtomicBool,
     /// True while the database says that this node drains, by an administrator's word or its own.
     drain_wanted: watch::Sender<bool>,
     has_swept: AtomicBool,
@@ -106,6 +107,7 @@ impl Nodes {
             renewed_at: Mutex::new(joined_at),
             tasks: TaskTracker::new(),
             is_draining: AtomicBool::new(false),
+            is_stopping: AtomicBool::new(false),
             drain_wanted: watch::Sender::new(false),
             has_swept: AtomicBool::new(false),
         });
@@ -154,15 +156,14 @@ impl Nodes {
         }
     }
 
-    /// Claims no more homes, and says so to the others.
+    /// Claims no more homes until it stops, and says so to the others.
     pub async fn drain(&self) {
+        self.0.is_stopping.store(true, Ordering::Release);
         self.0.is_draining.store(true, Ordering::Release);
-        if let Err(error) = self.0.store.drain_node(&self.0.new.id).await {
-            tracing::warn!(%error, "cannot record that this node drains");
-        }
+        self.0.record_draining().await;
     }
 
-    /// Claims no more homes, or claims them again, without a word to the others: they know.
+    /// Claims no more homes, or claims them again. The others know: it is on record already.
     pub fn set_draining(&self, is_draining: bool) {
         self.0.is_draining.store(is_draining, Ordering::Release);
     }
@@ -181,6 +182,12 @@ impl Nodes {
 }
 
 impl Inner {
+    async fn record_draining(&self) {
+        if let Err(error) = self.store.drain_node(&self.new.id).await {
+            tracing::warn!(%error, "cannot record that this node drains");
+        }
+    }
+
     /// Returns when another node has this one's place.
     async fn keep_lease(self: &Arc<Self>) -> Error {
         let mut standing = Standing::default();
@@ -192,6 +199,10 @@ impl Inner {
             let renewed = timeout(NODE_LEASE, self.store.renew_node(&self.new.id, NODE_LEASE)).await;
             let (answer, error) = match renewed {
                 Ok(Ok(Renewal::Kept { is_draining })) => {
+                    if !is_draining && self.is_stopping.load(Ordering::Acquire) {
+                        // It cannot take on users again.
+                        self.record_draining().await;
+                    }
                     self.drain_wanted
                         .send_if_modified(|wanted| std::mem::replace(wanted, is_draining) != is_draining);
                     (Answer::Renewed, None)
@@ -213,6 +224,9 @@ impl Inner {
                 Some(News::Gone) => match self.store.join_node(&self.new).await {
                     Ok(()) => {
                         tracing::warn!("this node counted as gone and joined again");
+                        if self.is_draining.load(Ordering::Acquire) {
+                            self.record_draining().await;
+                        }
                         self.review().await;
                     }
                     Err(error @ (Error::NodeUrlInUse { .. } | Error::InUse { .. })) => return error,

@@ -8,6 +8,7 @@ import type { Group, GroupAgent } from "./types";
 afterEach(cleanup);
 
 const agent: GroupAgent = {
+  id: 3,
   handle: "coder",
   owner: "alice",
   runner: "laptop",
@@ -24,7 +25,7 @@ const group: Group = { id: 7, title: "Work", access: "owner", lead: null, people
 
 test.each([
   ["Shell,Read  Grep，Glob", ["Shell", "Read", "Grep", "Glob"]],
-  [" , ", null],
+  [" , ", ["*"]],
 ] as const)("the tools %j are saved as %j", async (text, tools) => {
   const client = await showSection(<AgentForm group={group} edited={agent} onSaved={() => Promise.resolve()} />, () => group);
   const field = document.querySelector<HTMLInputElement>("input[placeholder='all of yours']");

@@ -16,10 +16,10 @@ interface Props {
   onSaved: () => Promise<void>;
 }
 
-/** The names in a list that a person wrote; null for none. */
-function namesIn(text: string): string[] | null {
+/** The names in a list that a person wrote; "*" if there are none. */
+function namesIn(text: string): string[] {
   const names = text.split(/[\s,，、]+/).filter((name) => name !== "");
-  return names.length === 0 ? null : names;
+  return names.length === 0 ? ["*"] : names;
 }
 
 /** The form that adds an agent on a machine of the user's, or changes it. */

@@ -87,8 +87,8 @@ pub trait Tool: Send + Sync + 'static {
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String>;
 
     /// The same tool for an agent that has only the tools whose names `holds` accepts, if this one tells of others; `None` if it is no
-    /// different.
-    fn within(&self, _holds: &dyn Fn(&str) -> bool) -> Option<Arc<dyn Tool>> {
+    /// different. If somebody chose those tools (`is_chosen`), it tells of nothing else, even of services whose tools are not known.
+    fn within(&self, _holds: &dyn Fn(&str) -> bool, _is_chosen: bool) -> Option<Arc<dyn Tool>> {
         None
     }
 }

@@ -51,7 +51,7 @@ impl Toolbox {
     /// Those of its tools whose names are wanted, and what finds deferred ones if there are any among them.
     pub fn named(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
         let has_deferred = self.iter().any(|tool| tool.rules().is_deferred && is_wanted(tool.name()));
-        self.those(|tool| is_wanted(tool.name()) || has_deferred && tool.rules().finds_tools)
+        self.chosen(|tool| is_wanted(tool.name()) || has_deferred && tool.rules().finds_tools, true)
     }
 
     /// The same without the tools that call sub-agents.
@@ -142,9 +142,13 @@ impl Toolbox {
     }
 
     fn those(&self, are_wanted: impl Fn(&dyn Tool) -> bool) -> Self {
-        let kept: Self = Self(self.iter().filter(|tool| are_wanted(tool.as_ref())).cloned().collect());
+        self.chosen(are_wanted, false)
+    }
+
+    fn chosen(&self, are_wanted: impl Fn(&dyn Tool) -> bool, is_chosen: bool) -> Self {
+        let kept = Self(self.iter().filter(|tool| are_wanted(tool.as_ref())).cloned().collect());
         let holds = |name: &str| kept.holds(name);
-        let changed: Vec<_> = kept.iter().map(|tool| tool.within(&holds)).collect();
+        let changed: Vec<_> = kept.iter().map(|tool| tool.within(&holds, is_chosen)).collect();
         if changed.iter().all(Option::is_none) {
             return kept;
         }

@@ -54,7 +54,6 @@ impl SubAgents for Stored {
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>> {
         Box::pin(async move {
             let Self { service, user, .. } = self;
-            let _work = service.at_work.begin(user.id, task.chat, task.cancelled);
             let found = service.store.sub_agent(user.id, task.chat).await.ported()?;
             let Some(agent) = found else {
                 return Err(PortError::Gone("the sub-agent's conversation is gone".to_owned()).into());
@@ -74,9 +73,14 @@ impl SubAgents for Stored {
                 Some(Left::Open(turn)) => Some(turn),
                 None => None,
             };
+            // After the end of a turn that is over, another call may be at work in this chat.
+            let _work = service.at_work.begin(user.id, task.chat, task.cancelled);
             let place = self.place_of_work(&task, &agent).await;
             if let (Err(Failure::Told(why)), Some((turn, message))) = (&place, left) {
-                let ending = (TurnStatus::Failed, Some(why.as_str()));
+                let ending = match task.cancelled.is_cancelled() {
+                    true => (TurnStatus::Cancelled, None),
+                    false => (TurnStatus::Failed, Some(why.as_str())),
+                };
                 give_up(service, user, task.chat, (turn, message), ending).await.ported()?;
             }
             let (route, rules, worktree) = place?;

@@ -102,19 +102,28 @@ impl Stored {
     }
 
     /// A handle of a sub-agent's machine. A sub-agent that goes on after a restart of the server waits for a machine that is offline:
-    /// its runner needs a moment to find the server again.
+    /// its runner needs a moment to find the server again. Other answers of its user have its turn's place meanwhile.
     async fn reach(&self, task: &SubAgentTask<'_>, route: &RouteRequest) -> Result<Sandbox, Failure> {
         let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);
-        loop {
+        let mut away = None;
+        let found = loop {
             match self.service.router.for_user(&sandbox_user(&self.user), route).await {
                 Err(RouteError::Offline { .. })
                     if task.goes_on && !task.cancelled.is_cancelled() && Instant::now() < deadline =>
                 {
-                    sleep(Duration::from_millis(MACHINE_LOOK_MS)).await;
+                    away.get_or_insert_with(|| task.ancestry.place().leave());
+                    tokio::select! {
+                        () = sleep(Duration::from_millis(MACHINE_LOOK_MS)) => {}
+                        () = task.cancelled.cancelled() => {}
+                    }
                 }
-                found => return found.map_err(|error| Failure::Told(error.to_string())),
+                found => break found.map_err(|error| Failure::Told(error.to_string())),
             }
+        };
+        if let Some(away) = away {
+            away.end().await;
         }
+        found
     }
 
     /// Makes the worktree that a sub-agent is to work in, unless there is one from an earlier call, and goes there; returns its

@@ -16,6 +16,8 @@ use crate::stored::{GIVEN_UP, give_up};
 struct GoingOn {
     turns: HashSet<TurnId>,
     chats: HashSet<ChatId>,
+    /// Those that their user stopped.
+    stopped: HashSet<TurnId>,
 }
 
 impl GoingOn {
@@ -42,7 +44,9 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
             service.store.finish_turn(turn.id, TurnStatus::Interrupted, None).await?;
             continue;
         };
-        let ending = if turn.is_cancelled {
+        let is_stopped = turn.is_cancelled || turn.root.is_some_and(|root| going_on.stopped.contains(&root));
+        let ending = if is_stopped {
+            going_on.stopped.insert(turn.id);
             Some((TurnStatus::Cancelled, None))
         } else {
             let goes_on = match &turn.parent {

@@ -23,7 +23,7 @@ pub(crate) struct AddAgent {
     /// What it is told about itself
     #[arg(long)]
     pub(super) persona: Option<String>,
-    /// The only tools that it may have, such as 'Read,Grep,mcp__github__*' [default: all of yours]
+    /// The only tools that it may have, such as 'Read,Grep,mcp__github__*'; '*' for all of yours [default: those that it has; all for a new agent]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(super) tools: Option<Vec<String>>,
 }

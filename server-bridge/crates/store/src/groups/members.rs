@@ -97,7 +97,8 @@ pub struct AgentDraft<'a> {
     pub model: Option<&'a str>,
     /// What it is told about itself.
     pub persona: &'a str,
-    /// The names of the tools that it may have, in which `*` stands for any text, as a JSON list; `None` for all of its owner's.
+    /// The names of the tools that it may have, in which `*` stands for any text, as a JSON list; `None` for those that it has, which are all of
+    /// its owner's for a new agent.
     pub tools_json: Option<&'a str>,
 }
 
@@ -300,7 +301,8 @@ impl Store {
             }
             Some((id, _)) => {
                 query(
-                    "UPDATE group_agents SET handle = $1, runner = $2, approval = $3, model = $4, persona = $5, tools_json = $6
+                    "UPDATE group_agents SET handle = $1, runner = $2, approval = $3, model = $4, persona = $5,
+                        tools_json = COALESCE($6, tools_json)
                      WHERE id = $7",
                 )
                 .bind(handle)

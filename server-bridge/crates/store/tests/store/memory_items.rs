@@ -212,7 +212,14 @@ async fn what_an_agent_of_a_group_remembered_leaves_no_trace_in_the_file() {
     let ann = add_user(&store, "ann").await.id;
     let remembering = async |number: u8| {
         let group = store.create_group(ann, "Work").await.unwrap();
-        let draft = AgentDraft { handle: "coder", runner: "none", approval: "ask", model: None, persona: "" };
+        let draft = AgentDraft {
+            handle: "coder",
+            runner: "none",
+            approval: "ask",
+            model: None,
+            persona: "",
+            tools_json: None,
+        };
         let agent = store.put_group_agent(group, ann, draft).await.unwrap();
         let holder = MemoryHolder::agent(ann, agent);
         for item in 0..50 {

@@ -66,7 +66,7 @@ export const groups = {
   persona: "Persona",
   personaHint: "What the agent is told about itself, in addition to SOUL.md and IDENTITY.md in its workspace.",
   tools: "Tools",
-  toolsHint: "The only tools that it may have, by name: Read, Shell, mcp__github__*. Whoever may ask the agent works with them, and with your logins behind them.",
+  toolsHint: "The only tools that it may have, by name: Read, Shell, mcp__github__*. People who may ask the agent work with them, and with your logins behind them.",
   allTools: "all of yours",
   onlyTools: "only the tools {{names}}",
   edit: "Edit",

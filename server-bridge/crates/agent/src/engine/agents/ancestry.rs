@@ -66,7 +66,7 @@ impl TurnAncestry {
     }
 
     /// The turn's place among the answers in progress.
-    pub(in crate::engine) fn place(&self) -> &Place {
+    pub fn place(&self) -> &Place {
         self.place.get_or_init(Place::default)
     }
 

@@ -137,8 +137,9 @@ async fn again(
     // The role of one that has ended says nothing any more.
     let role = if called.is_over { None } else { role(caller, name.as_deref()).await? };
     let mut tools = caller.ancestry.tools().of_json(&tools_json);
-    if wanted.tools.is_some() {
-        tools = tools.for_sub_agent(None, wanted.tools).map_err(Failure::Told)?;
+    if let Some(named) = wanted.tools {
+        // They were checked when it was called. A server whose tools they were may be away by now.
+        tools = tools.named(|tool| named.iter().any(|name| name == tool));
     }
     Ok(Found { chat, role, instance, tools, place, remark: None })
 }

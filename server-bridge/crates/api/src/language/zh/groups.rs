@@ -189,10 +189,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} is not an approval mode; use plan, ask, auto-edit or full",
         "{0} 不是审批模式；请使用 plan、ask、auto-edit 或 full",
     ),
-    (
-        "name 1 to {} tools, or none of them at all for an agent that may have all of yours",
-        "请列出 1 至 {0} 个工具；若智能体可以使用你的全部工具，则不要列出",
-    ),
+    ("name 1 to {} tools, or '*' for all of yours", "请列出 1 至 {0} 个工具；“*”表示你的全部工具"),
     (
         "{} is not the name of a tool: write letters, digits, '_' and '-', and '*' for any text",
         "{0} 不是工具名：可用字母、数字、“_”和“-”，“*”表示任意文字",

@@ -191,7 +191,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the request's body did not arrive completely", "请求正文未完整送达"),
     (
-        "the server drains; send requests to another node, or try again in a moment",
+        "the server is draining; send requests to another node, or try again in a moment",
         "服务器正在排空；请将请求发送到其他节点，或稍后重试",
     ),
     (

@@ -44,7 +44,14 @@ async fn filled(path: &Path) {
     let (_, _key) = store.add_key(bob, &Name::parse("key").unwrap(), KeyScope::Read, None).await.unwrap();
     store.add_memory(bob, &MEMORY).await.unwrap();
     let group = store.create_group(bob, "Work").await.unwrap();
-    let draft = AgentDraft { handle: "coder", runner: "none", approval: "ask", model: None, persona: "" };
+    let draft = AgentDraft {
+        handle: "coder",
+        runner: "none",
+        approval: "ask",
+        model: None,
+        persona: "",
+        tools_json: None,
+    };
     let agent = store.put_group_agent(group, bob, draft).await.unwrap();
     store.add_memory(MemoryHolder::agent(bob, agent), &MEMORY).await.unwrap();
     store.add_subscription(bob, &Name::parse("model").unwrap(), "{}", None).await.unwrap();

@@ -246,7 +246,14 @@ async fn of_two_memories_that_replace_the_same_one_at_once_one_wins_and_the_othe
 async fn an_agent_that_is_removed_while_it_remembers_leaves_no_memory() {
     let (stores, ann) = two_stores().await;
     let group = stores[0].create_group(ann, "Work").await.unwrap();
-    let draft = AgentDraft { handle: "coder", runner: "none", approval: "ask", model: None, persona: "" };
+    let draft = AgentDraft {
+        handle: "coder",
+        runner: "none",
+        approval: "ask",
+        model: None,
+        persona: "",
+        tools_json: None,
+    };
     for _ in 0..PAIRS {
         let agent = stores[0].put_group_agent(group, ann, draft).await.unwrap();
         let (holder, is_first) = (MemoryHolder::agent(ann, agent), AtomicBool::new(true));

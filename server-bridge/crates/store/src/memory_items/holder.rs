@@ -125,11 +125,12 @@ pub(crate) async fn forget_agents(transaction: &mut Transaction, group: i64, gon
         Gone::All => ("a.group_id = $1 AND a.id <> $2", 0),
     };
     for statement in [
-        "DELETE FROM memory_items WHERE agent_id IN (SELECT a.id FROM group_agents a WHERE ",
-        "UPDATE chats SET memory = NULL WHERE id IN (SELECT a.chat_id FROM group_agents a WHERE ",
+        format!("DELETE FROM memory_items WHERE agent_id IN (SELECT a.id FROM group_agents a WHERE {which})"),
+        format!(
+            "UPDATE chats SET memory = NULL WHERE id IN (SELECT a.chat_id FROM group_agents a WHERE {which})"
+        ),
     ] {
-        let statement = sqlx::AssertSqlSafe(format!("{statement}{which})"));
-        query(statement).bind(group).bind(other).execute(&mut *transaction).await?;
+        query(sqlx::AssertSqlSafe(statement)).bind(group).bind(other).execute(&mut *transaction).await?;
     }
     Ok(())
 }

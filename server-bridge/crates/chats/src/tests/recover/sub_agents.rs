@@ -266,7 +266,8 @@ async fn a_sub_agent_ends_with_a_parent_that_does_not_go_on() {
             .await;
         let (status, _) = next.told().await;
         assert_eq!(status, if is_stopped { "cancelled" } else { "interrupted" });
-        assert_eq!(next.statuses().await, [Some(TurnStatus::Interrupted)]);
+        let its = if is_stopped { TurnStatus::Cancelled } else { TurnStatus::Interrupted };
+        assert_eq!(next.statuses().await, [Some(its)]);
         assert_eq!(model.asked().len(), 2, "nobody is asked any more");
     }
 }

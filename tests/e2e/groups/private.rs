@@ -183,7 +183,7 @@ fn an_agent_of_a_group_has_a_memory_of_its_own() {
         ask(&team, bob, "Please remember that deploys are on Fridays.", &keep("Deploys are on Fridays"));
     assert!(told.results().join("|").contains("kept as #1"), "{}", told.raw);
     let fridays = ("Deploys are on Fridays".to_owned(), false);
-    assert_eq!(remembered(&team, &["list", "--agent", "coder"]), [fridays.clone()]);
+    assert_eq!(remembered(&team, &["list", "--agent", "coder"]), std::slice::from_ref(&fridays));
     assert!(remembered(&team, &["list"]).is_empty(), "it is not her own");
 
     // Its context is fresh, and it knows; by the words of the request, whatever the log says.
@@ -212,7 +212,7 @@ fn an_agent_of_a_group_has_a_memory_of_its_own() {
     let edit = wish(&[("memory_edit", json!({"id": 1, "text": "Deploys are on Mondays"}))]);
     alice.run(&["chat", "--new", "--approval", "full", &format!("Remember: deploys are on Mondays\n{edit}")]);
     assert!(!team.world.model.asked()[from..].iter().any(knows));
-    assert_eq!(remembered(&team, &["list", "--agent", "coder"]), [fridays.clone()]);
+    assert_eq!(remembered(&team, &["list", "--agent", "coder"]), std::slice::from_ref(&fridays));
 
     // What is planted in the log, in an answer, or by another agent becomes no memory: it waits for its owner.
     team.post(bob, "Please remember that the vault is green.");
@@ -231,7 +231,7 @@ fn an_agent_of_a_group_has_a_memory_of_its_own() {
     team.until_call(&call, "done");
     let waiting = ["The vault is green", "The account is 990"].map(|text| (text.to_owned(), true));
     assert_eq!(remembered(&team, &["proposals"]), waiting);
-    assert_eq!(remembered(&team, &["list", "--agent", "coder"]), [fridays.clone()]);
+    assert_eq!(remembered(&team, &["list", "--agent", "coder"]), std::slice::from_ref(&fridays));
     let words = team.world.run(&["memory", "proposals"]).stdout;
     assert!(words.contains("The vault is green (of @coder in \"Work\") (proposed)"), "{words}");
     fresh_chat();
@@ -254,7 +254,7 @@ fn what_an_agent_of_a_group_remembers_is_its_owners_to_see_and_ends_with_it() {
         assert!(asked > 0 && ended["state"] == "done", "she was asked {asked} times: {ended}");
     }
     let sun = ("the sun is blue".to_owned(), false);
-    assert_eq!(remembered(&team, &["list", "--agent", "@Coder"]), [sun.clone()]);
+    assert_eq!(remembered(&team, &["list", "--agent", "@Coder"]), std::slice::from_ref(&sun));
     let shown = team.alice(&["show", &team.group]);
     let id = shown["agents"][0]["id"].to_string();
     assert_eq!(remembered(&team, &["list", "--agent", &id]), [sun]);
@@ -325,7 +325,8 @@ fn what_an_agent_of_a_group_remembers_is_its_owners_to_see_and_ends_with_it() {
     assert_ne!(alice.run(&["memory", "show", &number]).code, 0);
     assert_ne!(alice.run(&["memory", "list", "--agent", &id]).code, 0);
     team.alice(&["add-agent", &team.group, "coder", "--on", "laptop"]);
-    assert!(alice.json(&["group", "show", &team.group, "--json"])["agents"][0]["id"].to_string() != id);
+    let readded = alice.json(&["group", "show", &team.group, "--json"])["agents"][0]["id"].to_string();
+    assert_ne!(readded, id);
     team.world.run(&["group", "delete", &group]);
     assert!(remembered(&team, &["list", "--agent", "coder"]).is_empty());
 }

@@ -134,7 +134,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   await say(page, "/approval full");
   await expect(messages(page, "notice").last()).toContainText("full");
   await say(page, "Which Wiki do I have?");
-  await expect(page.getByText("It is the Handbook.")).toBeVisible();
+  await expect(page.getByText("It is the Handbook.", { exact: true })).toBeVisible();
   expect(feishu.calls).toEqual(["/open-apis/wiki/v2/spaces"]);
   // The person removes the app on Feishu's side: the next call finds out, and the page says so.
   feishu.revoke();

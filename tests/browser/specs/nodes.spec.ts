@@ -35,9 +35,14 @@ test("nodes are listed with what they do, and a dead one is removed from the lis
   await expect(fact(added, "Version")).toHaveText(/^\d+\.\d+/);
   await expect(fact(added, "Lease until")).toHaveText(/:\d\d/);
   for (const card of [home, added]) await expect(card.getByText("up", { exact: true })).toBeVisible();
-  await expect(nodes.getByRole("button")).toHaveCount(0);
+  await expect(nodes.getByRole("button", { name: /Remove/ })).toHaveCount(0);
   await expectAccessible(page);
   await picture(page, "nodes");
+
+  await added.getByRole("button", { name: `Drain ${other.url}` }).click();
+  await expect(added.getByText("draining", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
+  await added.getByRole("button", { name: `Have ${other.url} take on users again` }).click();
+  await expect(added.getByText("up", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
 
   await second.stop("SIGKILL");
   await expect(added.getByText("late", { exact: true })).toBeVisible({ timeout: NOTICED_MS });

@@ -128,7 +128,7 @@ pub const ATTACHMENT_PLACE_BYTES: usize = 63;
 pub const ATTACHMENT_ENDING_BYTES: usize = 20;
 /// The longest answer to a question, in bytes.
 pub const ANSWER_BYTES: usize = 64 * 1024;
-/// How long a stopped answer is waited for before something is taken back, in milliseconds.
+/// How long an answer that was stopped, or that has just ended, is waited for before something is taken back, in milliseconds.
 pub const REST_PATIENCE_MS: u64 = 3_000;
 /// The interval of checks for that, in milliseconds.
 pub const REST_LOOK_MS: u64 = 20;

@@ -88,13 +88,12 @@ impl Markdown {
             }
             let (front, back) = self.marks(&piece.style);
             out.push_str(&front);
-            // Behind a mark nothing stands at the start of a line.
             if piece.style.code && !line.contains('`') {
                 out.push('`');
                 self.code(out, line);
                 out.push('`');
             } else {
-                self.escaped(out, line, is_start && front.is_empty());
+                self.escaped(out, line);
             }
             out.push_str(&back);
         }
@@ -115,11 +114,16 @@ impl Markdown {
         self.tags.iter().any(start)
     }
 
-    /// A line in which every character that could be a mark is escaped.
-    fn escaped(&self, out: &mut String, line: &str, is_start: bool) {
-        let mut last = ' ';
+    /// A line, or the rest of one, in which every character that could be a mark is escaped.
+    fn escaped(&self, out: &mut String, line: &str) {
+        // Text of another style may stand before it. Behind a mark nothing stands at the start of a line.
+        let before = out.rsplit('\n').next().unwrap_or_default();
+        let before = before.strip_prefix("> ").unwrap_or(before);
+        let mut last = before.chars().next_back().unwrap_or(' ');
+        let is_space = |c: char| matches!(c, ' ' | '\u{a0}');
         // At the start of a line, or behind the digits that a numbered list begins with.
-        let (mut starts, mut counts) = (is_start, is_start);
+        let mut starts = before.chars().all(is_space);
+        let mut counts = before.chars().all(|c| is_space(c) || c.is_ascii_digit());
         for (at, c) in line.char_indices() {
             let next = line[at + c.len_utf8()..].chars().next().unwrap_or(' ');
             let is_mark = match c {
@@ -304,6 +308,13 @@ mod tests {
             "**A**\n\n**b** *c* `d` [e](https://e.org/a_%28b%29) 2\\*3 snake_case\n\n> q\n> r\n\n```rust\nfn x() {}\n```\n\n1\\. z"
         );
         assert!(ENTITY.render(&styled).contains("2&#42;3"));
+    }
+
+    #[test]
+    fn a_line_of_several_styles_begins_neither_a_list_nor_a_heading() {
+        // Where nothing is struck through, the number and the point are two pieces without a mark between them.
+        assert_eq!(BACKSLASH.render(&Styled::markdown("~a\n1~. z")), "a\n1\\. z");
+        assert_eq!(BACKSLASH.render(&Styled::markdown("> ~a\n> 1~) z")), "> a\n> 1\\) z");
     }
 
     #[test]

@@ -157,3 +157,19 @@ async fn nothing_is_taken_back_while_an_answer_is_under_way() {
     assert_eq!(talk.ended(work).await["agent"]["status"], "cancelled");
     assert_eq!(talk.say("hello").await["text"], "I know 1");
 }
+
+#[tokio::test]
+async fn an_answer_that_has_just_ended_is_no_obstacle_to_an_undo() {
+    let bench = Bench::new().await;
+    let (house, user, chat) = (&bench.service.0, &bench.user, &bench.chat.id);
+    let place = house.queue.reserve(user.id, chat).unwrap();
+    let worker = house.queue.employ(user.id, chat).unwrap();
+    drop(place);
+    // Its turn has ended on record; its worker goes a moment later.
+    let goes = async {
+        tokio::task::yield_now().await;
+        assert!(worker.next().is_none());
+    };
+    let (rest, ()) = tokio::join!(crate::turns::rest(house, user, chat), goes);
+    assert!(rest.is_some());
+}

@@ -18,19 +18,30 @@ pub(crate) struct Rest {
     worker: Option<Worker>,
 }
 
-/// Holds a chat up if nothing is in progress in it; a stopped answer is waited for a moment. `None` if something is.
+/// Holds a chat up if nothing is in progress in it; an answer that was stopped, or whose end is on record, is waited for a moment. `None` if
+/// something is.
 pub(crate) async fn rest(service: &Arc<House>, user: &User, chat: &ChatId) -> Option<Rest> {
     let deadline = Instant::now() + Duration::from_millis(REST_PATIENCE_MS);
     loop {
-        match service.queue.hold(user.id, chat) {
+        let ends = match service.queue.hold(user.id, chat) {
             Hold::Held(worker) => {
                 let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
                 return Some(Rest { service, user, chat, worker: Some(worker) });
             }
-            Hold::Ends if Instant::now() < deadline => sleep(Duration::from_millis(REST_LOOK_MS)).await,
-            Hold::Ends | Hold::GoesOn => return None,
+            Hold::Ends => true,
+            // People see the end of an answer before its worker has gone.
+            Hold::GoesOn => has_ended(service, user, chat).await,
+        };
+        if !ends || Instant::now() >= deadline {
+            return None;
         }
+        sleep(Duration::from_millis(REST_LOOK_MS)).await;
     }
+}
+
+/// True if no turn of a chat is open on record.
+async fn has_ended(service: &House, user: &User, chat: &ChatId) -> bool {
+    service.store.open_turns(Some(user.id)).await.is_ok_and(|open| open.iter().all(|turn| turn.chat != *chat))
 }
 
 impl Drop for Rest {

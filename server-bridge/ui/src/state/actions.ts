@@ -166,19 +166,24 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     showChatId(id, false);
     show(id);
   };
-  /** Opens a chat that was just created; its user may already be writing in it. */
-  const openBegun = (id: string) => {
-    showChatId(id, false);
+  /**
+   * Opens a chat that was just created; its user may already be writing in it. If they opened the settings since the address was `from`, it
+   * opens beneath those.
+   */
+  const openBegun = (id: string, from: string) => {
+    const { hash } = window.location;
+    showChatId(id, hash !== from && isCovered(hash));
     show(id, true);
   };
   let beginning = 0;
-  /** Creates a chat; `made` is called before anything else can be opened. */
-  const begin = async (made: (id: string) => void, reuseEmpty = false) => {
+  /** Creates a chat; `made` is called before anything else can be opened, with the address from before. */
+  const begin = async (made: (id: string, from: string) => void, reuseEmpty = false) => {
+    const from = window.location.hash;
     beginning += 1;
     try {
       const chat = await api.newChat(reuseEmpty);
       dispatch({ type: "chat_received", chat });
-      made(chat.id);
+      made(chat.id, from);
       return chat.id;
     } finally {
       beginning -= 1;
@@ -195,8 +200,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     begin,
     /** Creates a chat for a first message, and opens it unless the user has gone elsewhere. */
     startChat: () =>
-      begin((id) => {
-        if (state().open_chat_id === null) openBegun(id);
+      begin((id, from) => {
+        if (state().open_chat_id === null) openBegun(id, from);
       }),
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());

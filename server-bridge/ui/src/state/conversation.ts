@@ -41,8 +41,8 @@ export function beganTurn(message: Message): boolean {
 
 interface Others {
   openChat: (id: string) => void;
-  begin: (made: (id: string) => void) => Promise<string>;
-  openBegun: (id: string) => void;
+  begin: (made: (id: string, from: string) => void) => Promise<string>;
+  openBegun: (id: string, from: string) => void;
   /** Whichever chat is open. */
   sendTo: (chatId: string, text: string, attachments: string[]) => void;
 }
@@ -64,11 +64,11 @@ export function conversationActions(api: Api, dispatch: Dispatch<Action>, state:
     models: api.models,
     setModel: api.setModel,
     beginChat: (before) =>
-      begin((id) => {
+      begin((id, from) => {
         before(id);
         // The field takes its text along to the new chat by itself, unless the user has opened another chat meanwhile.
         if (state().open_chat_id !== null) moveDraft(id);
-        openBegun(id);
+        openBegun(id, from);
       }),
     attach: api.attach,
     commands: () => api.commands(openChatOf(state())?.id ?? null),

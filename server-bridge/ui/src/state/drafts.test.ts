@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { showSettings } from "../lib/location";
 import { createActions } from "./actions";
 import { draftKey, moveText } from "./drafts";
 import { chat } from "./fixtures";
@@ -134,4 +135,17 @@ test("a text goes along beneath what was left in the chat, and nothing stays whe
   expect(moveText(draftKey(null), draftKey("a"), "")).toBe("typed\n\nmore");
   expect(moveText(draftKey(null), draftKey("b"), "")).toBe("");
   expect(kept.getItem(draftKey("b"))).toBe(null);
+});
+
+test("a new chat closes no settings that were opened before it was there", async () => {
+  const { actions, state } = page();
+  let made: (made: unknown) => void = () => {};
+  answers["POST /api/v1/chats"] = new Promise((done) => {
+    made = done;
+  });
+  const begun = actions.newChat();
+  showSettings("runners");
+  made(chat("begun", 3));
+  await begun;
+  expect([state().open_chat_id, window.location.hash]).toEqual(["begun", "#/settings/runners"]);
 });

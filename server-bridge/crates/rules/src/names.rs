@@ -96,9 +96,10 @@ pub fn ours(name: &str) -> &str {
     ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)
 }
 
-/// True if a tool has one of these names, in our words or a peer's; `*` stands for any text.
-pub fn is_among(names: &[String], tool: &str) -> bool {
-    names.iter().any(|name| ours(name) == tool || Wild::stars(name).matches(tool))
+/// Tells of a tool if it has one of these names, in our words or a peer's; `*` stands for any text. The names are read once.
+pub fn among(names: &[String]) -> impl Fn(&str) -> bool {
+    let read: Vec<(&str, Wild)> = names.iter().map(|name| (ours(name), Wild::stars(name))).collect();
+    move |tool| read.iter().any(|(name, wild)| *name == tool || wild.matches(tool))
 }
 
 /// The name that peers use most for one of our tools.
@@ -156,9 +157,9 @@ mod tests {
             ("memory_listing", false),
             ("http__notes", false),
         ] {
-            assert_eq!(is_among(&names, tool), is_among_them, "{tool}");
+            assert_eq!(among(&names)(tool), is_among_them, "{tool}");
         }
-        assert!(!is_among(&[], "Read") && is_among(&["*".to_owned()], "Read"));
-        assert!(!is_among(&["Http".to_owned()], "http__notes"), "each HTTP tool is named");
+        assert!(!among(&[])("Read") && among(&["*".to_owned()])("Read"));
+        assert!(!among(&["Http".to_owned()])("http__notes"), "each HTTP tool is named");
     }
 }

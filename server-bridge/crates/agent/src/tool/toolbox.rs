@@ -1,6 +1,6 @@
 //! The tools that a turn may use: all of them, or those that a sub-agent was given.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -147,7 +147,8 @@ impl Toolbox {
 
     fn chosen(&self, are_wanted: impl Fn(&dyn Tool) -> bool, is_chosen: bool) -> Self {
         let kept = Self(self.iter().filter(|tool| are_wanted(tool.as_ref())).cloned().collect());
-        let holds = |name: &str| kept.holds(name);
+        let names: HashSet<&str> = kept.iter().map(|tool| tool.name()).collect();
+        let holds = |name: &str| names.contains(name);
         let changed: Vec<_> = kept.iter().map(|tool| tool.within(&holds, is_chosen)).collect();
         if changed.iter().all(Option::is_none) {
             return kept;

@@ -12,19 +12,19 @@ use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually, pr
 use crate::agent::{messages, new_chat, say};
 
 /// How long anything here may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server with a user, a machine and a chat.
-struct World {
+pub(crate) struct World {
     server: Server,
     alice: Person,
     machine: Machine,
-    client: Client,
-    chat: String,
+    pub(crate) client: Client,
+    pub(crate) chat: String,
 }
 
 impl World {
-    fn new(model: &ScriptedModel, mode: &str) -> Self {
+    pub(crate) fn new(model: &ScriptedModel, mode: &str) -> Self {
         let server = Server::start_with(&[&["--docker", "off"], &model.options("openai")[..]].concat());
         let alice = server.person("alice");
         let machine = Machine::start_with(&server, &alice, "laptop", &["--reconnect-max", "0.2"]);
@@ -33,20 +33,20 @@ impl World {
         Self { server, alice, machine, client, chat }
     }
 
-    fn say(&self, text: &str) {
+    pub(crate) fn say(&self, text: &str) {
         say(&self.client, &self.chat, text);
     }
 
     /// The answer to the chat's last message.
-    fn answer(&self) -> Value {
+    pub(crate) fn answer(&self) -> Value {
         ended(&self.client, &self.chat)
     }
 
-    fn agents(&self) -> Vec<Value> {
+    pub(crate) fn agents(&self) -> Vec<Value> {
         self.client.call("GET", &format!("/chats/{}/agents", self.chat)).json().as_array().unwrap().clone()
     }
 
-    fn workspace(&self) -> &Path {
+    pub(crate) fn workspace(&self) -> &Path {
         self.machine.workspace()
     }
 }
@@ -66,7 +66,7 @@ fn agent(task: &str) -> (&'static str, Value) {
     ("SubAgent", json!({"task": task}))
 }
 
-fn is_child(asked: &Asked) -> bool {
+pub(crate) fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
@@ -113,7 +113,7 @@ fn a_cancel_reaches_sub_agents_and_leaves_nothing() {
 }
 
 /// Kills the server, and starts it again.
-fn kill(world: &mut World, model: &ScriptedModel) {
+pub(crate) fn kill(world: &mut World, model: &ScriptedModel) {
     world.server.kill();
     world.server.restart(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     world.machine.wait_online(&world.alice, "laptop");
@@ -185,30 +185,36 @@ fn a_sub_agent_that_waits_for_its_model_while_the_server_dies_asks_again() {
 }
 
 /// How many commands each sub-agent runs, one after the other.
-const COMMANDS: usize = 3;
+pub(crate) const COMMANDS: usize = 3;
+
+/// A sub-agent that does that, and then says that its task is done.
+pub(crate) fn runs_its_commands(asked: &Asked) -> Reply {
+    let (task, results) = (asked.last_of_user(), asked.results());
+    let is_done = |result: &&String| {
+        // The server may die when a result is discarded on its runner and not yet in the conversation.
+        result.contains(&format!("did {task} "))
+            || result.contains("It ended with exit code 0 while the server")
+    };
+    // Of a call that was recorded and did not reach its runner, nobody knows if it ran: it is made again.
+    let done = results.iter().filter(is_done).count();
+    if done == COMMANDS {
+        return Reply::Say(format!("{task} is done"));
+    }
+    let command = format!("echo {task} {done} >> log; sleep 0.1; echo did {task} {done}");
+    Reply::Call(vec![("Shell", json!({"command": command}))])
+}
 
 #[test]
 fn kills_of_the_server_repeat_no_command_of_a_sub_agent_and_lose_no_answer() {
     let model = ScriptedModel::start(|asked| {
-        let (task, results) = (asked.last_of_user(), asked.results());
         if !is_child(asked) {
+            let results = asked.results();
             return match results.is_empty() {
                 true => Reply::Call(vec![agent("one"), agent("two")]),
                 false => Reply::Say(results.join(" | ")),
             };
         }
-        let is_done = |result: &&String| {
-            // The server may die when a result is discarded on its runner and not yet in the conversation.
-            result.contains(&format!("did {task} "))
-                || result.contains("It ended with exit code 0 while the server")
-        };
-        // Of a call that was recorded and did not reach its runner, nobody knows if it ran: it is made again.
-        let done = results.iter().filter(is_done).count();
-        if done == COMMANDS {
-            return Reply::Say(format!("{task} is done"));
-        }
-        let command = format!("echo {task} {done} >> log; sleep 0.1; echo did {task} {done}");
-        Reply::Call(vec![("Shell", json!({"command": command}))])
+        runs_its_commands(asked)
     });
     let mut random = Random::seeded();
     let mut world = World::new(&model, "full");

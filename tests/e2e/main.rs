@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod agent;
+mod agent_background;
 mod agent_extensions;
 mod agent_pictures;
 mod agent_sessions;

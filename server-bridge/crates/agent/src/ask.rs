@@ -129,6 +129,11 @@ impl Waiters {
         self.lock().get(&message).is_some_and(|waiter| waiter.user == user && waiter.kind == kind)
     }
 
+    /// True if a question of any kind waits for this user's answer.
+    pub fn is_waited_for_at_all(&self, user: UserId, message: MessageId) -> bool {
+        self.lock().get(&message).is_some_and(|waiter| waiter.user == user)
+    }
+
     /// Hands an answer to the question that waits for it; returns true if one does.
     pub fn deliver(&self, user: UserId, message: MessageId, reply: Reply) -> bool {
         let mut waiters = self.lock();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The most ports of the engine, and the most methods of one.
-const MOST: (usize, usize) = (6, 8);
+const MOST: (usize, usize) = (7, 8);
 
 fn engine() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/engine")

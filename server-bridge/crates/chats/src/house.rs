@@ -121,8 +121,14 @@ impl House {
         Ok(())
     }
 
-    /// Stops what is in progress in a chat, also on record: the server's next run does not go on with it. Queued work goes on.
+    /// Stops what is in progress in a chat, with its sub-agents in the background, also on record: the server's next run does not go on
+    /// with it. Queued work goes on.
     pub(crate) async fn stop(&self, user: UserId, chat: &ChatId) -> usize {
+        self.stop_one(user, chat).await + self.stop_background(user, chat).await
+    }
+
+    /// The same without the sub-agents in the background.
+    pub(crate) async fn stop_one(&self, user: UserId, chat: &ChatId) -> usize {
         let stopped = self.running.cancel(user, chat) + self.stop_answer(user, chat);
         if let Err(error) = self.store.cancel_turn(user, chat).await {
             tracing::error!(%error, %chat, "the stop of an answer could not be recorded; the answer goes on if the server ends now");
@@ -134,6 +140,27 @@ impl House {
     /// Stops what is in progress and what is queued in a chat.
     pub(crate) fn stop_all(&self, user: UserId, chat: &ChatId) -> usize {
         self.running.cancel(user, chat) + self.stop_answers(user, chat)
+    }
+
+    /// Stops the sub-agents in the background that a chat's agent called; returns their number.
+    pub(crate) async fn stop_background(&self, user: UserId, chat: &ChatId) -> usize {
+        let open = match self.store.background_open(user, chat).await {
+            Ok(open) => open,
+            Err(error) => {
+                tracing::error!(%error, %chat, "the sub-agents in the background could not be found, and go on");
+                return 0;
+            }
+        };
+        let mut stopped = 0;
+        for turn in open {
+            stopped += self.stop_one(user, &turn.chat).await;
+        }
+        stopped
+    }
+
+    /// True if a message's question waits for this user's answer.
+    pub(crate) fn is_waited_for(&self, user: UserId, message: MessageId) -> bool {
+        self.asks.is_waited_for_at_all(user, message)
     }
 
     /// True if the server is stopping, or is not this user's home any more.

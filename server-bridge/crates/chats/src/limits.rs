@@ -48,6 +48,13 @@ pub const TOLD_PIECE_BYTES: usize = 96;
 pub const TOLD_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
 /// How often the output so far is stored while a command runs, in milliseconds: the part that survives a killed server.
 pub const SNAPSHOT_INTERVAL_MS: u64 = 5_000;
+/// The most answers in a row that may begin by themselves, because a sub-agent in the background has ended; so that agents do not go
+/// on among themselves without end.
+pub const TURNS_BY_THEMSELVES: u64 = 8;
+/// The most sub-agents in the background that are at work at once in a chat.
+pub const SUB_AGENTS_IN_BACKGROUND: u64 = 3;
+/// How long the end of a sub-agent that is stopped is waited for, in milliseconds.
+pub const SUB_AGENT_END_PATIENCE_MS: u64 = 30_000;
 /// The most messages that can be queued in one chat while an answer is in progress.
 pub const TURNS_QUEUED: usize = 32;
 /// The most tokens of one answer, unless the model's settings say otherwise.

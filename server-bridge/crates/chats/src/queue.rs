@@ -16,6 +16,8 @@ pub(crate) struct Waiting {
     pub(crate) message: MessageId,
     /// True if an earlier server began it.
     pub(crate) goes_on: bool,
+    /// True for a sub-agent's in the background: the queue is that of its own chat.
+    pub(crate) is_background: bool,
 }
 
 /// A job for a chat's worker.
@@ -24,6 +26,8 @@ pub(crate) enum Job {
     Turn(Waiting),
     /// Replaces the earlier conversation by a summary.
     Compress,
+    /// Tells the chat's agent of sub-agents that have ended, unless a turn has done so.
+    Tell,
 }
 
 type Key = (UserId, ChatId);
@@ -41,6 +45,10 @@ struct Line {
     has_worker: bool,
     /// True if its user wants it compressed.
     is_to_be_compressed: bool,
+    /// True if its agent is to be told of sub-agents that have ended.
+    is_to_be_told: bool,
+    /// The turn in progress.
+    turn: Option<TurnId>,
     /// Stops the job in progress.
     current: Option<CancellationToken>,
 }
@@ -100,6 +108,11 @@ impl Queue {
         let mut lines = self.lock();
         let line = lines.entry((user, chat.clone())).or_default();
         line.is_to_be_compressed = true;
+    }
+
+    /// Records that a chat's agent is to be told of sub-agents that have ended.
+    pub(crate) fn tell(&self, user: UserId, chat: &ChatId) {
+        self.lock().entry((user, chat.clone())).or_default().is_to_be_told = true;
     }
 
     /// True if a chat is to be compressed; asking resets it.
@@ -171,9 +184,13 @@ impl Queue {
 }
 
 impl Place {
-    /// Queues a turn in this place.
+    /// Queues a turn in this place, unless it is queued or in progress already.
     pub(crate) fn fill(self, waiting: Waiting) {
         if let Some(line) = self.queue.lock().get_mut(&self.key) {
+            let is_known = |(other, _): &(Waiting, _)| other.turn == waiting.turn;
+            if line.turn == Some(waiting.turn) || line.waiting.iter().any(is_known) {
+                return;
+            }
             // In the order of their records, whichever of two gets here first.
             let later = |(other, _): &(Waiting, _)| other.turn > waiting.turn;
             let at = line.waiting.iter().position(later).unwrap_or(line.waiting.len());
@@ -185,6 +202,11 @@ impl Place {
 impl Line {
     fn is_full(&self) -> bool {
         self.waiting.len() + self.reserved >= TURNS_QUEUED
+    }
+
+    /// True if there is something to do beside the queued turns.
+    fn has_more(&self) -> bool {
+        self.is_to_be_compressed || self.is_to_be_told
     }
 
     /// The tokens of all jobs here, starting with the one in progress.
@@ -212,7 +234,7 @@ impl Drop for Place {
         let mut lines = self.queue.lock();
         let Some(line) = lines.get_mut(&self.key) else { return };
         line.reserved -= 1;
-        if line.reserved == 0 && line.waiting.is_empty() && !line.has_worker && !line.is_to_be_compressed {
+        if line.reserved == 0 && line.waiting.is_empty() && !line.has_worker && !line.has_more() {
             lines.remove(&self.key);
         }
     }
@@ -226,10 +248,15 @@ impl Worker {
         // A queued turn compresses first.
         if let Some((waiting, cancelled)) = line.waiting.pop_front() {
             line.current = Some(cancelled.clone());
+            line.turn = Some(waiting.turn);
             return Some((Job::Turn(waiting), cancelled));
         }
+        line.turn = None;
         if std::mem::take(&mut line.is_to_be_compressed) {
             return Some((Job::Compress, line.current.insert(CancellationToken::new()).clone()));
+        }
+        if std::mem::take(&mut line.is_to_be_told) {
+            return Some((Job::Tell, line.current.insert(CancellationToken::new()).clone()));
         }
         line.has_worker = false;
         line.current = None;
@@ -254,7 +281,7 @@ impl Drop for Worker {
             && let Some(line) = self.queue.lock().get_mut(&self.key)
         {
             line.has_worker = false;
-            line.current = None;
+            (line.current, line.turn) = (None, None);
         }
     }
 }
@@ -284,7 +311,7 @@ mod tests {
     }
 
     fn waiting(number: i64) -> Waiting {
-        Waiting { turn: TurnId(number), message: MessageId(number), goes_on: false }
+        Waiting { turn: TurnId(number), message: MessageId(number), goes_on: false, is_background: false }
     }
 
     #[test]

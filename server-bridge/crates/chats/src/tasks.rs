@@ -23,6 +23,7 @@ impl ChatService {
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
         self.0.stop_all(user.id, chat);
+        self.0.stop_background(user.id, chat).await;
         self.0.hooks.session_ends(user, chat, SessionEnd::Deleted).await;
         // Recorded first: if this server stops in between, its next run goes on.
         let tasks = store.abandon_chat_tasks(user.id, chat).await?;

@@ -1,6 +1,7 @@
 //! The service with a scripted runner on an in-memory link, and a store in memory.
 
 mod approvals;
+mod background;
 mod commands;
 mod context;
 mod isolation;
@@ -31,6 +32,19 @@ use runner::ScriptedRunner;
 
 /// The deadline for everything here.
 const DEADLINE: Duration = Duration::from_secs(20);
+
+/// The pause between two looks at a condition.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Waits until a condition holds.
+async fn until(what: &str, holds: impl AsyncFn() -> bool) {
+    let looking = async {
+        while !holds().await {
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, looking).await.unwrap_or_else(|_| panic!("{what}"));
+}
 
 /// A service with one user, who has one chat and may use runners.
 struct Bench {

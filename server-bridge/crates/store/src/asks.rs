@@ -155,6 +155,20 @@ impl Store {
         .await?)
     }
 
+    /// The messages of a turn whose question is not answered.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn asks_of_turn(&self, turn: TurnId) -> Result<Vec<MessageId>> {
+        Ok(query_scalar(
+            "SELECT a.message_id FROM asks a JOIN messages m ON m.id = a.message_id
+             WHERE m.turn_id = $1 AND a.answered_at_ms IS NULL AND a.withdrawn_at_ms IS NULL ORDER BY a.id",
+        )
+        .bind(turn)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
     /// Withdraws the unanswered question of a user's message, if there is one.
     ///
     /// # Errors

@@ -7,10 +7,11 @@
 
 use sqlx::FromRow;
 
+use crate::background::beside;
 use crate::error::{Result, check_length};
 use crate::limits::TURN_ITEM_MAX_BYTES;
 use crate::messages::{Author, NewMessage, append_to};
-use crate::sql::{Scope, query_as};
+use crate::sql::{Scope, query, query_as};
 use crate::sub_agents::{select, use_in};
 use crate::turns::queue_in;
 use crate::{ChatId, Message, MessageId, MessageRole, Store, SubAgent, TurnId, TurnStatus, UserId};
@@ -30,6 +31,17 @@ pub struct NewDelegation<'a> {
     pub document_json: &'a str,
     /// The first item of the turn.
     pub item_json: &'a str,
+    /// For a turn in the background.
+    pub background: Option<NewBackground<'a>>,
+}
+
+/// A turn in the background: the call that it serves does not wait for its end.
+#[derive(Clone, Copy, Debug)]
+pub struct NewBackground<'a> {
+    /// What it begins with, as its writer's JSON text.
+    pub json: &'a str,
+    /// The most turns in the background, not ended, that the same conversation's agent may have with it.
+    pub most: u64,
 }
 
 /// A sub-agent that was called.
@@ -64,7 +76,7 @@ pub struct CalledTurn {
 
 impl Store {
     /// Gives a sub-agent a task: its message, the message that will show the answer, and the queued turn, all of it or nothing. Returns
-    /// them.
+    /// them; `None` if too many turns are in the background with it.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`] for a sub-agent that is gone or another user's; [`crate::Error::Invalid`] for an item beyond 32 MiB, and as for
@@ -73,12 +85,20 @@ impl Store {
         &self,
         user: UserId,
         new: NewDelegation<'_>,
-    ) -> Result<(Message, Message, TurnId)> {
-        let NewDelegation { chat, card, root, text, document_json, item_json } = new;
+    ) -> Result<Option<(Message, Message, TurnId)>> {
+        let NewDelegation { chat, card, root, text, document_json, item_json, background } = new;
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        if let Some(NewBackground { json, .. }) = background {
+            check_length("beginning of a turn in the background", json, TURN_ITEM_MAX_BYTES)?;
+        }
         let now_ms = self.now_ms();
         let mut transaction = self.database.write(Scope::User(user)).await?;
         use_in(&mut transaction, user, chat, card, now_ms).await?;
+        if let Some(NewBackground { most, .. }) = background
+            && beside(&mut transaction, chat).await? >= most
+        {
+            return Ok(None);
+        }
         let message = |role, text, document_json| NewMessage {
             user,
             chat,
@@ -94,8 +114,15 @@ impl Store {
         let shown = append_to(&mut transaction, now_ms, answer).await?;
         let (first, beneath) = ((shown.id, item_json), Some((root, card)));
         let turn = queue_in(&mut transaction, chat, Some(said.id), first, beneath, now_ms).await?;
+        if let Some(NewBackground { json, .. }) = background {
+            query("UPDATE turns SET background_json = $1 WHERE id = $2")
+                .bind(json)
+                .bind(turn)
+                .execute(&mut transaction)
+                .await?;
+        }
         transaction.commit().await?;
-        Ok((said, shown, turn))
+        Ok(Some((said, shown, turn)))
     }
 
     /// The sub-agent of a user's conversation that was called by the call that this message shows; `None` if none was made or called

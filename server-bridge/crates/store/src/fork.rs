@@ -189,6 +189,14 @@ impl Store {
                 .execute(&mut transaction)
                 .await?;
             }
+            // A sub-agent in the background works for the original alone.
+            query(
+                "UPDATE messages SET document_json = REPLACE(document_json, '\"status\":\"running\"', '\"status\":\"cancelled\"')
+                 WHERE chat_id = $1 AND document_json LIKE '{\"kind\":\"tool\"%'",
+            )
+            .bind(chat)
+            .execute(&mut transaction)
+            .await?;
             query("UPDATE offloaded_reads SET reader_id = $1 WHERE chat_id = $2 AND reader_id = $3")
                 .bind(chat)
                 .bind(&copies.fork)

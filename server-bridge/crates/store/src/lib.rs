@@ -45,7 +45,7 @@
 //! | `one_time`, `attempts` | secrets that work once; counts of failed logins |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
-//! | `delegations` | a sub-agent's turn, and the call that it serves |
+//! | `delegations`, `background` | a sub-agent's turn, and the call that it serves; one that the call does not wait for |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
 //! | `memory_items` | memories of users, and of their agents in groups |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
@@ -71,6 +71,7 @@ mod asks;
 mod attempts;
 mod audit;
 mod away;
+mod background;
 mod backup;
 mod batches;
 mod channels;
@@ -150,6 +151,7 @@ pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
 pub use attempts::Bucket;
 pub use audit::{AuditEntry, AuditRecord, AuditSearch};
+pub use background::BackgroundTurn;
 pub use backup::check_backup;
 pub use channels::{
     ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink, InboxState,
@@ -163,7 +165,7 @@ pub use clock::Clock;
 pub use context::MaskedItem;
 pub use copy::{Copied, copy};
 pub use database::PoolUse;
-pub use delegations::{CalledSubAgent, CalledTurn, NewDelegation};
+pub use delegations::{CalledSubAgent, CalledTurn, NewBackground, NewDelegation};
 pub use enrolment::Enrolment;
 pub use error::{Error, Result};
 pub use exec_ends::{EXEC_CORRECTED, ExecEnd, ExecEnded, ShownEnd};

@@ -54,6 +54,8 @@ pub struct OpenTurn {
     pub card: Option<MessageId>,
     /// True if its user stopped it.
     pub is_cancelled: bool,
+    /// True for a sub-agent's in the background.
+    pub is_background: bool,
 }
 
 /// The columns of an open turn `t` of the conversation `c`, and where they are; the condition comes after it.
@@ -61,7 +63,7 @@ macro_rules! select_open {
     ($rest:literal) => {
         concat!(
             "SELECT t.id, t.chat_id, c.user_id, t.message_id, t.status, c.parent_id, t.root_turn_id, t.card_id,
-                t.is_cancelled
+                t.is_cancelled, t.background_json IS NOT NULL AS is_background
              FROM turns t JOIN chats c ON c.id = t.chat_id WHERE t.status IN ('queued', 'running') AND ",
             $rest,
             " ORDER BY t.id"
@@ -81,7 +83,8 @@ impl Store {
             .await?)
     }
 
-    /// The turns of sub-agents below a user's conversation, at any depth, that have not ended, the oldest first.
+    /// The turns of sub-agents below a user's conversation, at any depth, that have not ended, the oldest first; those in the
+    /// background, and what is below them, are left out.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -91,8 +94,10 @@ impl Store {
                 WITH RECURSIVE below (id) AS (
                     SELECT id FROM chats WHERE parent_id = $2
                     UNION ALL SELECT b.id FROM chats b JOIN below ON b.parent_id = below.id
+                    WHERE NOT EXISTS (SELECT 1 FROM turns a WHERE a.chat_id = below.id
+                        AND a.background_json IS NOT NULL AND a.status IN ('queued', 'running'))
                 )
-                SELECT id FROM below)"
+                SELECT id FROM below) AND t.background_json IS NULL"
         ))
         .bind(user)
         .bind(chat)

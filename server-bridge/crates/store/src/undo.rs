@@ -27,6 +27,8 @@ pub struct PastTurn {
     pub text: String,
     /// The time of that message, in Unix milliseconds.
     pub created_at_ms: i64,
+    /// True if it began by itself: the message is a notice of the server.
+    pub by_itself: bool,
 }
 
 impl Store {
@@ -43,7 +45,8 @@ impl Store {
             "SELECT t.id, t.message_id, t.status, t.commands, t.created_at_ms,
                 COALESCE((SELECT m.text FROM messages m WHERE m.id = t.said_id),
                          (SELECT m.text FROM messages m WHERE m.chat_id = t.chat_id AND m.role = 'user'
-                            AND m.id < t.message_id ORDER BY m.id DESC LIMIT 1), '') AS text
+                            AND m.id < t.message_id ORDER BY m.id DESC LIMIT 1), '') AS text,
+                EXISTS (SELECT 1 FROM messages m WHERE m.id = t.said_id AND m.role = 'notice') AS by_itself
              FROM turns t WHERE t.chat_id = $1 AND t.undone_at_ms IS NULL
                 AND t.status NOT IN ('queued', 'running') ORDER BY t.id DESC LIMIT $2",
         )

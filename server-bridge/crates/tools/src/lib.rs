@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `services` | [`Services`]: the server as tools see it |
 //! | [`internet`] | reading the internet: fetching a page, searching |
-//! | `shell`, [`tasks`] | commands, in the foreground and the background |
+//! | `shell`, [`tasks`], [`background`] | commands, in the foreground and the background; sub-agents in the background |
 //! | `read`, `file_create`, `file_replace`, `glob`, `grep`, `cd`, `download_file` | files |
 //! | `fetch`, `web_search` | the internet |
 //! | `todo`, `remember`, `chat_history`, `config`, `ask_user` | lists, memories, messages, settings, questions |
@@ -28,6 +28,7 @@
 
 mod address;
 mod ask_user;
+pub mod background;
 mod card;
 mod cd;
 mod change;

@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// worktree that is kept because there is something in it; an empty one is removed.
     #[serde(default)]
     worktree: bool,
+    /// Whether you do not wait for its end. You are told when it has ended; until then task_status, task_read and task_kill work on it.
+    #[serde(default)]
+    background: bool,
 }
 
 impl TypedTool for Arguments {
@@ -45,7 +48,7 @@ impl TypedTool for Arguments {
     const NAME: &'static str = "SubAgent";
     const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
 (or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
-and to do several things at once: those called in one answer work side by side, 3 at a time. Tell it everything that it has to \
+and to do several things at once: those called in one answer work side by side, 3 at a time; with `background`, it goes on while you do something else. Tell it everything that it has to \
 know, and what its answer must contain. Those that change files of one repository at the same time each need a worktree.";
     // Its actions ask for permission where they happen; only a worktree is made before them.
     const RULES: Rules = Rules::of(Access::Read)
@@ -96,6 +99,7 @@ know, and what its answer must contain. Those that change files of one repositor
             instance: self.instance.as_deref(),
             on: self.on.as_deref(),
             worktree: self.worktree,
+            background: self.background,
         };
         context.host.delegate(request).await
     }

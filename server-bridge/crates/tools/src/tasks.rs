@@ -1,4 +1,4 @@
-//! `task_status`, `task_read`, `task_kill`: background commands.
+//! `task_status`, `task_read`, `task_kill`: background commands, and sub-agents in the background.
 //!
 //! A model sees those of its chat; a program sees all of its user's, and may read the output of any command by its id.
 
@@ -9,7 +9,7 @@ use sandbox::Sandbox;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::{ChatId, Exec, ExecStatus, User};
+use store::{BackgroundTurn, ChatId, Exec, ExecStatus, User};
 
 use super::{Failure, Outcome, Work};
 use crate::limits::{
@@ -17,7 +17,7 @@ use crate::limits::{
     TASK_TAIL_BYTES, TASKS_LISTED,
 };
 use crate::services::exec_failure;
-use crate::{Ported, Services};
+use crate::{Ported, Services, background};
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{ForPrograms, Live, Program, Rules, ToolContext, TypedTool, schema_of};
@@ -36,7 +36,7 @@ impl TypedTool for Status {
 
     const NAME: &'static str = "task_status";
     const DESCRIPTION: &'static str = "Shows the state of a task, or of all tasks: those of this chat or, outside a chat, all \
-        of the user's.";
+        of the user's. A task is a command or, in a chat, a sub-agent in the background.";
     const RULES: Rules = Rules::of(Access::Read).without_machine().for_programs_as(Self::NAME);
 
     fn output_schema() -> Option<Value> {
@@ -102,11 +102,13 @@ impl TypedTool for Read {
     type Services = Services;
 
     const NAME: &'static str = "task_read";
-    const DESCRIPTION: &'static str = "Reads a task's output so far. In a chat: its beginning and its end, or the part that offset and \
+    const DESCRIPTION: &'static str = "Reads a task's output so far; of a sub-agent, its result or what it said last. In a chat: its beginning and its end, or the part that offset and \
 limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
 is kept \
 until 10 minutes after the end.";
-    const RULES: Rules = Rules::of(Access::Read).at_its_own_place().for_programs_as(Self::NAME);
+    // A sub-agent's result is on no machine.
+    const RULES: Rules =
+        Rules::of(Access::Read).at_its_own_place().without_machine().for_programs_as(Self::NAME);
 
     fn hint(&self) -> &str {
         &self.id
@@ -136,7 +138,8 @@ impl TypedTool for Kill {
 
     const NAME: &'static str = "task_kill";
     const DESCRIPTION: &'static str = "Ends a task with everything it started, and waits until it has ended.";
-    const RULES: Rules = Rules::of(Access::End).at_its_own_place().for_programs_as(Self::NAME);
+    const RULES: Rules =
+        Rules::of(Access::End).at_its_own_place().without_machine().for_programs_as(Self::NAME);
 
     fn hint(&self) -> &str {
         &self.id
@@ -163,11 +166,18 @@ async fn status(arguments: &Status, work: &Work<'_>) -> Result<Outcome, Failure>
     if work.program().is_some() {
         return status_for_program(arguments, work).await;
     }
-    let tasks = match &arguments.id {
-        Some(id) => vec![of_chat(id, work).await?],
-        None => list(work.services, work.user, work.agent()?.root).await.ported()?,
+    let (store, root) = (&work.services.store, work.agent()?.root);
+    let lines: Vec<String> = match &arguments.id {
+        Some(id) => match background::find(store, work.user, root, id).await.ported()? {
+            Some(agent) => vec![background::line(&agent)],
+            None => vec![line(&of_chat(id, work).await?)],
+        },
+        None => {
+            let agents = background::list(store, work.user, root).await.ported()?;
+            let tasks = list(work.services, work.user, root).await.ported()?;
+            agents.iter().map(background::line).chain(tasks.iter().map(line)).collect()
+        }
     };
-    let lines: Vec<String> = tasks.iter().map(line).collect();
     Ok(Outcome::done(if lines.is_empty() { "there are no tasks".to_owned() } else { lines.join("\n") }))
 }
 
@@ -178,7 +188,13 @@ async fn read(arguments: &Read, work: &Work<'_>) -> Result<Outcome, Failure> {
             check_terminal(program, &task)?;
             return read_part(arguments, work, &task, placed_line(&task)).await;
         }
-        None => of_chat(&arguments.id, work).await?,
+        None => match sub_agent(&arguments.id, work).await? {
+            Some(agent) => {
+                let words = background::words(&work.services.store, work.user, &agent).await.ported()?;
+                return Ok(Outcome::done(format!("{}\n{words}", background::line(&agent))));
+            }
+            None => of_chat(&arguments.id, work).await?,
+        },
     };
     if arguments.offset.is_some() || arguments.limit.is_some() {
         return read_part(arguments, work, &task, line(&task)).await;
@@ -276,9 +292,21 @@ async fn end(arguments: &Kill, work: &Work<'_>) -> Result<Outcome, Failure> {
     if let Some(program) = work.program() {
         return end_for_program(arguments, work, program).await;
     }
+    if let Some(agent) = sub_agent(&arguments.id, work).await? {
+        let has_ended = !background::is_open(&agent) || work.context.host.end_sub_agent(&agent.chat).await?;
+        return Ok(match has_ended {
+            true => Outcome::done(format!("task {} has ended", agent.chat)),
+            false => Outcome::failed(&format!("task {} was told to stop, and has not ended yet", agent.chat)),
+        });
+    }
     let task = of_chat(&arguments.id, work).await?;
     kill(work.services, work.user, &task).await?;
     Ok(Outcome::done(format!("task {} has ended", task.exec_id)))
+}
+
+/// A sub-agent in the background of this chat.
+async fn sub_agent(id: &str, work: &Work<'_>) -> Result<Option<BackgroundTurn>, Failure> {
+    Ok(background::find(&work.services.store, work.user, work.agent()?.root, id).await.ported()?)
 }
 
 /// A task of this chat.

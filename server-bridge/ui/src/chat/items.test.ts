@@ -30,6 +30,9 @@ test("what is under way is told by what its user can do about it", () => {
   expect(underWay([message(1), turn, by(3, tool("asking"))], [])).toMatchObject({ kind: "asking", asking: { id: 3 } });
   expect(underWay([by(2, { kind: "reply", status: "queued" })], [])?.kind).toBe("queued");
   expect(underWay([execMessage(2, "")], [])?.kind).toBe("command");
+  const apart = by(2, { ...tool("running"), sub_agent: { chat_id: "c", steps: 0, background: true } } as Agent);
+  expect(underWay([message(1), apart], [])?.kind).toBe("background");
+  expect(underWay([apart, by(3, { kind: "reply", status: "queued" })], [])?.kind).toBe("queued");
 });
 
 test("what waits for a machine that went away says so, and only that", () => {

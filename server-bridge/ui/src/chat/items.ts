@@ -59,7 +59,7 @@ function endedEarly({ agent }: Message): boolean {
 
 /** The turn or command that is running at the end of a chat, if any. */
 export interface UnderWay {
-  kind: "queued" | "running" | "asking" | "command";
+  kind: "queued" | "running" | "background" | "asking" | "command";
   since: number;
   /** The message that waits for an answer. */
   asking: Message | null;
@@ -68,7 +68,9 @@ export interface UnderWay {
 }
 
 export function underWay(messages: Message[], runners: Runner[]): UnderWay | null {
-  const open = messages.filter(isOpen);
+  const all = messages.filter(isOpen);
+  const front = all.filter((message) => !isInBackground(message));
+  const open = front.length > 0 ? front : all;
   const asking = open.find((message) => message.agent?.status === "asking") ?? null;
   const turn = open.find((message) => message.agent?.kind === "reply" && message.agent.status === "running");
   const first = turn ?? open.find((message) => message.agent != null) ?? open[0];
@@ -77,7 +79,13 @@ export function underWay(messages: Message[], runners: Runner[]): UnderWay | nul
   const rest = { since: first.created_at, asking, away };
   if (asking !== null) return { kind: "asking", ...rest };
   if (first.exec !== null) return { kind: "command", ...rest };
+  if (front.length === 0) return { kind: "background", ...rest };
   return { kind: turn === undefined && first.agent?.status === "queued" ? "queued" : "running", ...rest };
+}
+
+/** True for the call of a sub-agent that the chat's answer does not wait for. */
+function isInBackground({ agent }: Message): boolean {
+  return agent?.kind === "tool" && agent.sub_agent?.background === true;
 }
 
 /** Where a command or a tool's call runs. */

@@ -23,11 +23,11 @@ pub mod tests;
 mod tools_of_reply;
 mod turn;
 
-pub use agents::{AtWork, Name, Named, TurnAncestry};
+pub use agents::{AtWork, Background, CalledFrom, Name, Named, TurnAncestry};
 pub use pipeline::{Made, PromptContext, PromptPart, PromptParts};
 pub use ports::{
-    Asked, Begins, CallState, CallStatus, Called, CalledAgent, Card, Change, Display, Entry, Journal, Left,
-    ModelPool, NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents,
-    TurnEnd, Workplace,
+    Asked, BackgroundAgents, BackgroundTask, Begins, CallState, CallStatus, Called, CalledAgent, Card,
+    Change, Display, Entry, Journal, Left, ModelPool, NewSubAgent, Permissions, Ports, ReplyState, Stream,
+    SubAgentEnd, SubAgentTask, SubAgents, TurnEnd, Workplace,
 };
 pub use turn::Turn;

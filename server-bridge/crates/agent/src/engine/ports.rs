@@ -1,4 +1,4 @@
-//! The turn's interface to the server around it: six ports, each made for one turn of one chat.
+//! The turn's interface to the server around it: seven ports, each made for one turn of one chat.
 //!
 //! | port | answers for |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | [`ModelPool`] | which model answers, and when |
 //! | [`Workplace`] | the machine that the work is done on |
 //! | [`SubAgents`] | agents that an agent calls |
+//! | [`BackgroundAgents`] | those of them that it does not wait for |
 //!
 //! `stored` implements them over the database and the clients' events; the engine's own tests implement them in memory.
 
@@ -23,7 +24,7 @@ use records::{
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 
-use super::agents::{Name, Named, TurnAncestry};
+use super::agents::{Background, Name, Named, TurnAncestry};
 use crate::approval::{Access, Mode, Ruling};
 use crate::ask::{Ask, Asking};
 use crate::library::Library;
@@ -48,6 +49,8 @@ pub struct Ports {
     pub workplace: Arc<dyn Workplace>,
     /// See [`SubAgents`].
     pub sub_agents: Arc<dyn SubAgents>,
+    /// See [`BackgroundAgents`].
+    pub background: Arc<dyn BackgroundAgents>,
     /// The roles that sub-agents can have.
     pub library: Library,
 }
@@ -330,6 +333,33 @@ pub trait SubAgents: Send + Sync {
     ///
     /// Fails with [`Failure::Told`] if it cannot begin, and with [`Failure::Port`] as the other methods do.
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>>;
+}
+
+/// Agents that the turn's agent calls and does not wait for.
+pub trait BackgroundAgents: Send + Sync {
+    /// Gives a sub-agent a task, once for a card. Its turn is on record then, and begins when the result of the call is.
+    ///
+    /// Fails with [`Failure::Told`] if too many are at work in the background, or the chat may have none.
+    fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// Stops one, and waits for its end a moment; true if it has ended.
+    fn end<'a>(&'a self, chat: &'a ChatId) -> Asked<'a, bool>;
+
+    /// Adds a message to the turn's conversation about those that have ended, unless a turn was told of them
+    /// before; returns it.
+    fn tell_ended(&self) -> Asked<'_, Option<(ItemId, Message)>>;
+}
+
+/// A task for a sub-agent in the background.
+pub struct BackgroundTask<'a> {
+    /// Its chat.
+    pub chat: &'a ChatId,
+    /// Shows the call in its parent's chat.
+    pub card: MessageId,
+    /// The whole task text.
+    pub text: &'a str,
+    /// What its turn begins with.
+    pub background: &'a Background,
 }
 
 /// The data of a new sub-agent.

@@ -252,6 +252,7 @@ impl Turn<'_> {
         let rounds = self.ancestry.iterations();
         let mut stops_denied = 0;
         for _ in answers..rounds {
+            self.hear_of_sub_agents(conversation).await?;
             self.make_room(&mut chain, conversation, progress).await?;
             let reply = self.ask_within(&mut chain, conversation, progress).await?;
             let is_full = reply.stop == Stop::ContextFull;
@@ -389,6 +390,17 @@ impl Turn<'_> {
                 Ok(reply.message.tool_calls.is_empty())
             }
         }
+    }
+
+    /// Tells the model of the sub-agents in the background that have ended.
+    async fn hear_of_sub_agents(&self, conversation: &mut Conversation) -> Result<(), End> {
+        // Only the chat's own agent calls some.
+        if self.ancestry.delegation().is_none()
+            && let Some((item, message)) = self.ports.background.tell_ended().await?
+        {
+            conversation.push(item, self.turn, message);
+        }
+        Ok(())
     }
 
     /// Adds an item to the conversation, after recording it.

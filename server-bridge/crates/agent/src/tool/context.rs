@@ -43,6 +43,14 @@ pub trait Host: Send + Sync {
 
     /// True if the user's sub-agent with this chat is at work.
     fn is_at_work(&self, sub_agent: &ChatId) -> bool;
+
+    /// Stops the sub-agent with this chat, which the chat's agent called in the background, and waits for its end a moment; true if
+    /// it has ended.
+    ///
+    /// Fails if that cannot be found out.
+    fn end_sub_agent<'a>(&'a self, _sub_agent: &'a ChatId) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async { Err(Failure::Told("sub-agents work in a chat only".to_owned())) })
+    }
 }
 
 /// The place and the user of a call.
@@ -139,6 +147,8 @@ pub struct DelegationRequest<'a> {
     pub on: Option<&'a str>,
     /// True if it works in a git worktree of its own.
     pub worktree: bool,
+    /// True if the call does not wait for its end.
+    pub background: bool,
 }
 
 impl ToolContext<'_> {

@@ -70,6 +70,8 @@ pub struct SubAgentState {
     pub doing: String,
     /// The cost of this call, once it is over.
     pub cost: Option<TurnCost>,
+    /// True if the call does not wait for its end.
+    pub is_background: bool,
 }
 
 /// The cost of a turn.

@@ -206,7 +206,7 @@ const TABLE: &[Row] = &[
         "忘记记忆或拒绝提议（按编号 ID），或按名称忘记一条记忆",
     ),
     ("stop what is running in this chat", "停止此会话中正在运行的命令和回答"),
-    ("list this chat's background commands", "列出此会话的后台命令"),
+    ("list this chat's background commands and sub-agents", "列出此会话的后台命令和后台子智能体"),
     ("end one of them, with everything it started", "结束其中一条命令及其启动的所有进程"),
     (
         "take back your last message and its answer, and restore the files it changed",
@@ -306,6 +306,16 @@ const TABLE: &[Row] = &[
     ("This chat has no task {}; /tasks lists those it has.", "此会话没有任务 {0}；/tasks 会列出现有任务。"),
     ("Task {} has ended.", "任务 {0} 已结束。"),
     ("Task {} was not ended: {}", "任务 {0} 未能结束：{1}"),
+    ("Task {} was told to stop, and has not ended yet.", "已要求任务 {0} 停止，但它尚未结束。"),
+    ("Sub-agents that have ended: {}", "已结束的子智能体：{0}"),
+    (
+        "A sub-agent has ended. The last {} answers began without a message from you, so this one waits for your next message.",
+        "一个子智能体已结束。最近 {0} 次回答都不是由你的消息引发的，因此它的结果会等到你的下一条消息再处理。",
+    ),
+    (
+        "A sub-agent that was called there is at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.",
+        "那里调用的一个子智能体仍在后台工作。请等待其结束，或用 /cancel 停止，然后再撤回。",
+    ),
     ("There is nothing to take back in this chat.", "此会话中没有可以撤回的内容。"),
     ("Only {} of the messages in this chat can be taken back.", "此会话中只有 {0} 条消息可以撤回。"),
     (
@@ -472,6 +482,10 @@ const TABLE: &[Row] = &[
     ("killed by signal {}", "被信号 {0} 终止"),
     ("timed_out", "已超时"),
     ("cancelled", "已取消"),
+    ("queued", "排队中"),
+    ("done", "已完成"),
+    ("interrupted", "已中断"),
+    ("sub-agent", "子智能体"),
     ("failed", "失败"),
     ("lost", "已失联"),
     // Who answered first.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
 use store::MessageRole;
-use tests::{Reply, ScriptedModel};
+use tests::{Gate, Reply, ScriptedModel};
 
 use super::messenger::{Fault, Messenger};
 use super::{World, echo, until};
@@ -149,4 +150,34 @@ async fn a_person_who_floods_a_conversation_is_told_once_that_messages_are_dropp
     let texts = world.messenger.texts("ann");
     assert_eq!(texts.iter().filter(|text| text.contains("further ones are dropped")).count(), 1);
     assert!(counted(&texts).contains_key(&0) && !counted(&texts).contains_key(&299), "{texts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_begins_by_itself_is_sent_once_to_the_conversation_of_its_chat() {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let model = ScriptedModel::start(move |asked| {
+        if asked.system().contains("You are a sub-agent") {
+            return Reply::Held("found it".to_owned(), held.clone());
+        }
+        match (asked.results().is_empty(), asked.last_of_user().contains("have ended")) {
+            (true, _) => Reply::Call(vec![("SubAgent", json!({"task": "look", "background": true}))]),
+            (false, false) => Reply::Say("I go on".to_owned()),
+            (false, true) => Reply::Say("I heard of it".to_owned()),
+        }
+    });
+    let mut world = World::new(model, Messenger::new()).await;
+    world.link(&world.ada, "p").await;
+    world.messenger.says("p", "p", "begin");
+    world.reads("p", "I go on").await;
+    gate.open();
+    world.reads("p", "I heard of it").await;
+    world.rests().await;
+    world.restart().await;
+    world.messenger.says("p", "p", "/help");
+    world.reads("p", "/cancel").await;
+    world.rests().await;
+    let texts = world.messenger.texts("p");
+    let count = |words: &str| texts.iter().filter(|text| text.contains(words)).count();
+    assert_eq!((count("I go on"), count("I heard of it")), (1, 1), "{texts:?}");
 }

@@ -1,14 +1,15 @@
-//! `/tasks`: lists this chat's background commands.
+//! `/tasks`: lists this chat's background commands, and its sub-agents in the background.
 
 use super::{Command, Context};
+use crate::stored::end_in_background;
 use crate::{Posted, Result};
 use agent::tool::Failure;
-use tools::tasks;
+use tools::{background, tasks};
 
 pub(super) const COMMAND: Command = Command {
     word: "tasks",
     usage: &[
-        ("/tasks", "list this chat's background commands"),
+        ("/tasks", "list this chat's background commands and sub-agents"),
         ("/tasks kill ID", "end one of them, with everything it started"),
     ],
     run: |context, argument| Box::pin(run(context, argument)),
@@ -25,17 +26,33 @@ async fn run(context: &Context<'_>, argument: Option<&str>) -> Result<Posted> {
 
 async fn list(context: &Context<'_>) -> Result<Posted> {
     let tasks = tasks::list(&context.service.services, context.user, &context.chat.id).await?;
-    if tasks.is_empty() {
+    let agents = background::list(&context.service.store, context.user, &context.chat.id).await?;
+    if tasks.is_empty() && agents.is_empty() {
         return context.notice("This chat has no tasks.").await;
     }
     let line = |task: &store::Exec| {
         let place = task.runner.as_deref().map(|place| format!(" ({place})")).unwrap_or_default();
         format!("{} {}{place}: {}", task.exec_id, context.in_words(&tasks::state(task)), task.command)
     };
-    context.notice_as_it_is(&tasks.iter().map(line).collect::<Vec<_>>().join("\n")).await
+    let agents = agents.iter().map(|agent| {
+        let state = context.in_words(agent.status.as_str());
+        let names: Vec<&str> = agent.role.iter().chain(&agent.instance).map(String::as_str).collect();
+        format!("{} {state}: {} {}", agent.chat, context.in_words("sub-agent"), names.join(" "))
+            .trim_end()
+            .to_owned()
+    });
+    context.notice_as_it_is(&agents.chain(tasks.iter().map(line)).collect::<Vec<_>>().join("\n")).await
 }
 
 async fn kill(context: &Context<'_>, id: &str) -> Result<Posted> {
+    let (service, user, chat) = (context.service, context.user, &context.chat.id);
+    if let Some(agent) = background::find(&service.store, user, chat, id).await? {
+        if background::is_open(&agent) && !end_in_background(service, user.id, chat, &agent.chat).await? {
+            let text = format!("Task {} was told to stop, and has not ended yet.", agent.chat);
+            return context.notice(&text).await;
+        }
+        return context.notice(&format!("Task {} has ended.", agent.chat)).await;
+    }
     let Some(task) = tasks::find(&context.service.services, context.user, &context.chat.id, id).await? else {
         let id: String = id.chars().take(64).collect();
         return context

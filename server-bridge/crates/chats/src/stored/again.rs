@@ -152,6 +152,10 @@ impl Stored {
 
     /// Shows a card that asks as one that is over: its sub-agent is gone.
     async fn settle_one(&self, message: &Message, document: AgentDocument) -> store::Result<()> {
+        // A sub-agent in the background may ask already.
+        if self.service.is_waited_for(self.user.id, message.id) {
+            return Ok(());
+        }
         let Some(settled) = settled(document) else { return Ok(()) };
         self.service.store.withdraw_ask(self.user.id, message.id).await?;
         self.screen().change(message.id, &message.text, &settled).await

@@ -155,6 +155,10 @@ fn document(card: Card<'_>, language: Language) -> AgentDocument {
         CallState::Settled(end) => status = word(end),
         CallState::Ended(end, outcome, took_ms) => {
             (status, duration_ms) = (word(end), took_ms);
+            if outcome.sub_agent.as_ref().is_some_and(|agent| agent.is_background && agent.cost.is_none()) {
+                // The call is over, and the sub-agent at work.
+                (status, duration_ms) = ("running", None);
+            }
             data = outcome.data.as_ref().and_then(data_of);
             agent = outcome.sub_agent.as_ref().map(sub_agent);
         }
@@ -190,6 +194,7 @@ fn sub_agent(state: &SubAgentState) -> SubAgentDocument {
         steps: state.steps,
         doing: state.doing.clone(),
         usage: state.cost.map(usage),
+        background: state.is_background,
     }
 }
 

@@ -4,6 +4,7 @@ use llm::{Content, Message, ToolCall, ToolResult};
 use store::{ItemId, MessageId, Spent, StoredContext};
 
 use super::{Stored, asked, offload};
+use crate::turns;
 use agent::approval::Access;
 use agent::context::history;
 use agent::engine::{Asked, Begins, Change, Entry, Journal, ReplyState};
@@ -27,6 +28,7 @@ impl Journal for Stored {
     fn append<'a>(&'a self, entry: Entry<'a>) -> Asked<'a, (ItemId, Message)> {
         asked(async move {
             let (store, turn) = (&self.service.store, self.turn);
+            let mut begins = false;
             let message = match entry {
                 Entry::Said(message) => message,
                 Entry::Answer(message, spent, count) => {
@@ -37,12 +39,18 @@ impl Journal for Stored {
                     let whose = (self.user.id, &self.root, &self.chat);
                     let mode = self.service.settings.context_mode();
                     let text = offload::kept(store, whose, call, &outcome, place, mode).await?;
+                    begins = outcome.sub_agent.is_some_and(|agent| agent.is_background);
                     let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
                     let (call_id, is_error) = (call.id.clone(), outcome.is_error);
                     Message::Tool(ToolResult { call_id, content, is_error })
                 }
             };
-            Ok((store.append_turn_item(turn, &history::to_json(&message)).await?, message))
+            let item = store.append_turn_item(turn, &history::to_json(&message)).await?;
+            if begins {
+                // Not before: its card shows the result of the call first, and its own state after it.
+                turns::begin_background(&self.service, &self.user, &self.chat).await?;
+            }
+            Ok((item, message))
         })
     }
 

@@ -11,9 +11,11 @@
 //! | `stale`, `reminder` | files that changed after they were read, and the reminder for the model |
 //! | `streamed` | the text of answers in progress, for the restart of a killed server |
 //! | `sub_agents`, `sub_agents_again`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
+//! | `background` | sub-agents in the background, for the turn that calls them |
 //! | `sub_agents_place` | the machine and the worktree of a sub-agent |
 
 mod again;
+mod background;
 mod display;
 mod given_up;
 mod idle;
@@ -40,9 +42,10 @@ use crate::house::House;
 use crate::rule_book::WorkspaceRules;
 pub(crate) use again::{RELAYED, attend_all};
 use agent::engine::{Asked, Ports};
+pub(crate) use background::{end_in_background, settle_asks};
 pub(crate) use given_up::{GIVEN_UP, give_up, give_up_below};
 pub(crate) use idle::named;
-pub(crate) use screen::{Screen, reply, to_json};
+pub(crate) use screen::{Screen, cut, reply, to_json};
 use streamed::Words;
 use tools::Ported;
 
@@ -112,7 +115,8 @@ impl Stored {
             permissions: Arc::clone(&stored) as _,
             models: Arc::clone(&stored) as _,
             workplace: Arc::clone(&stored) as _,
-            sub_agents: stored,
+            sub_agents: Arc::clone(&stored) as _,
+            background: stored,
             library,
         }
     }

@@ -52,6 +52,11 @@ pub(super) fn settled(document: AgentDocument) -> Option<AgentDocument> {
     }
 }
 
+/// True for the call of a sub-agent that the call does not wait for.
+fn is_background(document: &AgentDocument) -> bool {
+    matches!(document, AgentDocument::Tool { sub_agent: Some(agent), .. } if agent.background)
+}
+
 /// The stored form.
 pub(crate) fn to_json(document: &AgentDocument) -> String {
     serde_json::to_string(document).expect("texts and numbers are always JSON")
@@ -137,7 +142,12 @@ impl Screen<'_> {
                 store.messages_after(self.user.id, self.chat, after, PAGE_MAX_ROWS).await?;
             for message in messages {
                 after = message.id;
-                let Some(settled) = document::agent(&message).and_then(settled) else { continue };
+                let Some(document) = document::agent(&message) else { continue };
+                // A sub-agent in the background may ask here, or be at work.
+                if self.service.is_waited_for(self.user.id, message.id) || is_background(&document) {
+                    continue;
+                }
+                let Some(settled) = settled(document) else { continue };
                 self.change(message.id, &message.text, &settled).await?;
             }
             if !more {
@@ -171,7 +181,7 @@ impl Screen<'_> {
 }
 
 /// Cuts a text to the size of a message.
-pub(super) fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     let most = store::limits::MESSAGE_TEXT_MAX_BYTES;
     text[..text.floor_char_boundary(most)].to_owned()
 }

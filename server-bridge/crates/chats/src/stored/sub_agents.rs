@@ -138,8 +138,17 @@ impl Stored {
         let SubAgentTask { chat, card, text, ancestry, .. } = *task;
         let document_json = &to_json(&reply(TurnStatus::Queued));
         let item_json = &history::to_json(&Message::user(text));
-        let new = NewDelegation { chat, card, root: ancestry.turn(), text, document_json, item_json };
-        let (said, shown, turn) = service.store.queue_delegated_turn(user.id, new).await?;
+        let new = NewDelegation {
+            chat,
+            card,
+            root: ancestry.turn(),
+            text,
+            document_json,
+            item_json,
+            background: None,
+        };
+        let queued = service.store.queue_delegated_turn(user.id, new).await?;
+        let (said, shown, turn) = queued.expect("only turns in the background are counted");
         let message = shown.id;
         service.tell(user.id, ChatEvent::Message(said));
         service.tell(user.id, ChatEvent::Message(shown));

@@ -1,5 +1,6 @@
 //! `!command`s at the end of the server, orderly or not.
 
+mod background;
 mod life;
 mod sub_agents;
 

@@ -5,9 +5,11 @@
 //! ```
 //! | module | holds |
 //! |---|---|
+//! | `background` | sub-agents in the background, and what the agents that called them are told |
 //! | `recover` | the turns that an earlier server left |
 //! | `rest` | a chat in which nothing is in progress, held that way |
 
+mod background;
 mod recover;
 mod rest;
 
@@ -26,6 +28,7 @@ use crate::{ChatEvent, Result, memorise, titles};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::tool::Toolbox;
+pub(crate) use background::{begin as begin_background, told};
 pub(crate) use recover::recover;
 pub(crate) use rest::rest;
 
@@ -68,7 +71,7 @@ async fn post_with(
     // As one change: a server that dies here has either posted nothing, or a turn that the next one begins.
     let (shown, turn) = house.store.queue_shown_turn(user.id, chat, said, &document, (&item, more)).await?;
     house.tell(user.id, ChatEvent::Message(shown.clone()));
-    place.fill(Waiting { turn, message: shown.id, goes_on: false });
+    place.fill(Waiting { turn, message: shown.id, goes_on: false, is_background: false });
     work(house, user, chat);
     Ok(Some(shown))
 }
@@ -99,12 +102,16 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
             }
             let (service, user, chat, cancelled) = (&service, &user, &chat, &cancelled);
             match job {
-                Job::Turn(Waiting { turn, message, goes_on }) => {
+                Job::Turn(Waiting { turn, message, goes_on, is_background }) => {
                     // Until the turn takes them up, nobody else ends what its calls began.
                     let _attended = match goes_on {
                         true => attend_all(service, user, chat, turn).await,
                         false => Vec::new(),
                     };
+                    if is_background {
+                        background::run(service, user, turn, (cancelled, &stop)).await;
+                        continue;
+                    }
                     // Machines and servers are waited for, unless its user stops it.
                     let tools = tokio::select! {
                         tools = tools_of(service, user, chat) => tools,
@@ -120,7 +127,9 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                         tracing::error!(%error, %chat, "the turns of sub-agents that nothing goes on with stay open");
                     }
                     titles::give_soon(service, user, chat, turn);
+                    background::begin_left(service, user, chat).await;
                 }
+                Job::Tell => background::tell_logged(service, user, chat).await,
                 Job::Compress => {
                     compress(service, user, chat, (cancelled, &stop)).await;
                     memorise::soon(service, user, chat);
@@ -138,7 +147,7 @@ async fn tools_of(service: &House, user: &User, chat: &ChatId) -> Toolbox {
         Ok(Some(names)) => {
             // A list that cannot be read allows nothing.
             let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
-            all.named(|tool| rules::names::is_among(&names, tool))
+            all.named(rules::names::among(&names))
         }
         Err(error) => {
             tracing::error!(%error, %chat, "the tools of a turn could not be found: it has none");

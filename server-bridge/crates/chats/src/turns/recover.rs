@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use store::{ChatId, OpenTurn, TurnId, TurnStatus, UserId};
 
-use super::work;
+use super::{background, work};
 use crate::Result;
 use crate::house::House;
 use crate::queue::Waiting;
@@ -50,6 +50,8 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
             Some((TurnStatus::Cancelled, None))
         } else {
             let goes_on = match &turn.parent {
+                // Its resumes are counted when it goes on.
+                Some(_) if turn.is_background => true,
                 Some(_) => going_on.takes_up(&turn),
                 None => turn.status != TurnStatus::Running || service.store.resume_turn(turn.id).await?,
             };
@@ -61,14 +63,19 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
         }
         going_on.turns.insert(turn.id);
         going_on.chats.insert(turn.chat.clone());
+        if let Some(root) = turn.root.filter(|_| turn.is_background) {
+            // The sub-agents below it belong to the same turn, which may have ended.
+            going_on.turns.insert(root);
+        }
         if turn.parent.is_none() {
             let goes_on = turn.status == TurnStatus::Running;
-            begin.push((user, turn.chat, Waiting { turn: turn.id, message, goes_on }));
+            begin.push((user, turn.chat, Waiting { turn: turn.id, message, goes_on, is_background: false }));
         }
     }
     for (user, chat, waiting) in begin {
         service.queue.restore(user.id, &chat).fill(waiting);
         work(service, &user, &chat);
     }
+    background::recover(service, of).await?;
     Ok(count)
 }

@@ -103,6 +103,11 @@ pub(crate) async fn take_back(
     let Some(first) = turns.last() else {
         return Err(Error::refused("not_found", "There is nothing to take back in this chat."));
     };
+    let at_work = service.store.background_open(user.id, chat).await?;
+    if at_work.iter().any(|open| turns.iter().any(|turn| turn.id == open.root)) {
+        let text = "A sub-agent that was called there is at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.";
+        return Err(Error::refused("busy", text));
+    }
     let mut restored = Restored::default();
     if wanted.files {
         let checkpoints = service.store.checkpoints(user.id, chat, first.id).await?;
@@ -117,7 +122,9 @@ pub(crate) async fn take_back(
     let said = words::taken_back(&turns, wanted.files, &restored, commands);
     let notice = service.say(user.id, chat, MessageRole::Notice, &said).await?;
     let Restored { files, not_restored } = restored;
-    let (text, turns) = (first.text.clone(), turns.len());
+    // What began by itself has no words of the user.
+    let text = if first.by_itself { String::new() } else { first.text.clone() };
+    let turns = turns.len();
     let restored = files.into_iter().map(|(file, _)| file).collect();
     Ok(TakenBack { text, turns, restored, not_restored, commands, notice })
 }

@@ -149,6 +149,10 @@ const TURNS: Fate = Fate::Copied {
         "resumes",
         "is_cancelled",
         "card_id",
+        // A sub-agent in the background works for the original, which is told.
+        "background_json",
+        "result_text",
+        "told_turn_id",
     ],
     rows: "WHERE s.id = $3",
 };

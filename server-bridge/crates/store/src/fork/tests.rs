@@ -82,8 +82,16 @@ async fn begin(store: &Store, user: UserId, chat: &ChatId, root: Option<TurnId>,
     let turn = match root {
         Some(root) => {
             let card = store.sub_agent(user, chat).await.unwrap().unwrap().message.unwrap();
-            let new = NewDelegation { chat, card, root, text, document_json: "{}", item_json: text };
-            store.queue_delegated_turn(user, new).await.unwrap().2
+            let new = NewDelegation {
+                chat,
+                card,
+                root,
+                text,
+                document_json: "{}",
+                item_json: text,
+                background: None,
+            };
+            store.queue_delegated_turn(user, new).await.unwrap().unwrap().2
         }
         None => {
             let said = store.append_message(user, chat, MessageRole::User, text, None).await.unwrap().id;

@@ -106,8 +106,16 @@ async fn what_a_sub_agent_takes_is_the_users_chats() {
 
 /// Gives a sub-agent a task, by the call of this card; its turn has begun.
 async fn task(store: &Store, user: UserId, chat: &ChatId, card: MessageId, root: TurnId) -> TurnId {
-    let new = NewDelegation { chat, card, root, text: "look", document_json: "{}", item_json: "1" };
-    let (said, shown, turn) = store.queue_delegated_turn(user, new).await.unwrap();
+    let new = NewDelegation {
+        chat,
+        card,
+        root,
+        text: "look",
+        document_json: "{}",
+        item_json: "1",
+        background: None,
+    };
+    let (said, shown, turn) = store.queue_delegated_turn(user, new).await.unwrap().unwrap();
     assert_eq!((said.text.as_str(), shown.text.as_str()), ("look", ""));
     assert!(store.begin_turn(turn, "m").await.unwrap());
     turn
@@ -143,6 +151,7 @@ async fn a_call_leads_to_the_turn_that_serves_it_also_when_the_sub_agent_was_cal
         text: "mine",
         document_json: "{}",
         item_json: "1",
+        background: None,
     };
     assert!(matches!(store.queue_delegated_turn(bob, new).await, Err(Error::NotFound { .. })));
     let unfit = NewDelegation { chat: &parent, ..new };

@@ -67,8 +67,16 @@ async fn what_was_taken_back_is_marked_and_no_part_of_the_conversation() {
 /// A sub-agent's ended turn, for a turn of its user.
 async fn errand(store: &Store, user: &User, agent: &ChatId, root: TurnId, text: &str) -> TurnId {
     let card = store.sub_agent(user.id, agent).await.unwrap().unwrap().message.unwrap();
-    let new = NewDelegation { chat: agent, card, root, text, document_json: "{}", item_json: text };
-    let (_, _, turn) = store.queue_delegated_turn(user.id, new).await.unwrap();
+    let new = NewDelegation {
+        chat: agent,
+        card,
+        root,
+        text,
+        document_json: "{}",
+        item_json: text,
+        background: None,
+    };
+    let (_, _, turn) = store.queue_delegated_turn(user.id, new).await.unwrap().unwrap();
     assert!(store.begin_turn(turn, "m").await.unwrap());
     store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
     turn

@@ -103,6 +103,7 @@ function Progress({ agent, from }: { agent: SubAgent; from: string }) {
   return (
     <p className={styles.subAgent} data-testid="sub-agent">
       {name !== "" && <strong>{name}</strong>}
+      {agent.background && <span>{t("agent.background")}</span>}
       <span>{t("agent.steps", { count: agent.steps })}</span>
       {agent.doing && <code>{agent.doing}</code>}
       <button type="button" className="quiet" onClick={() => enterChat(agent.chat_id, from)}>

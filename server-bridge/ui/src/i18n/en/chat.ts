@@ -207,6 +207,7 @@ export const chat = {
   agent: {
     steps_one: "{{count}} step",
     steps_other: "{{count}} steps",
+    background: "in the background",
     open: "Open its chat",
     write: "Write to it",
     tree: "Agents",
@@ -218,6 +219,7 @@ export const chat = {
   turn: {
     queued: "Waiting for its turn…",
     running: "Working…",
+    background: "Working in the background…",
     command: "Running a command…",
     away: "{{place}} is offline; waiting for it…",
     asking: "Waiting for your answer",

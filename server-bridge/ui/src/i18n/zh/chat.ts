@@ -209,6 +209,7 @@ export const chat: Room<"chat"> = {
   agent: {
     steps_one: "{{count}} 步",
     steps_other: "{{count}} 步",
+    background: "在后台",
     open: "打开它的会话",
     write: "给它发消息",
     tree: "智能体",
@@ -220,6 +221,7 @@ export const chat: Room<"chat"> = {
   turn: {
     queued: "正在排队…",
     running: "正在处理…",
+    background: "正在后台工作…",
     command: "正在运行命令…",
     away: "{{place}} 已离线，正在等待它恢复…",
     asking: "正在等待你的回答",

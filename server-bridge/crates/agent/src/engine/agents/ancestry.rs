@@ -22,6 +22,8 @@ pub struct TurnAncestry {
     called: Arc<AtomicUsize>,
     /// The top turn's place among the answers in progress: given back while any turn below it waits for the user.
     place: Arc<OnceLock<Place>>,
+    /// Stands for the place of a turn that takes none.
+    no_place: Place,
     /// The user's own chat, as they see it.
     users_display: Arc<dyn Display>,
     delegation: Option<Delegation>,
@@ -30,8 +32,8 @@ pub struct TurnAncestry {
 impl TurnAncestry {
     /// The ancestry of a turn of a user's own chat.
     pub fn top(chat: &ChatId, turn: TurnId, tools: Toolbox, users_display: Arc<dyn Display>) -> Self {
-        let (called, place, delegation) = Default::default();
-        Self { root: chat.clone(), turn, depth: 0, tools, called, place, users_display, delegation }
+        let (called, place, no_place, delegation) = Default::default();
+        Self { root: chat.clone(), turn, depth: 0, tools, called, place, no_place, users_display, delegation }
     }
 
     /// The ancestry of a turn below this one, with these tools.
@@ -45,6 +47,7 @@ impl TurnAncestry {
             tools,
             called: Arc::clone(&self.called),
             place: Arc::clone(&self.place),
+            no_place: Place::default(),
             users_display: Arc::clone(&self.users_display),
             delegation: Some(delegation),
         }
@@ -67,7 +70,12 @@ impl TurnAncestry {
 
     /// The turn's place among the answers in progress.
     pub fn place(&self) -> &Place {
-        self.place.get_or_init(Place::default)
+        self.place.get().unwrap_or(&self.no_place)
+    }
+
+    /// True if a place is taken, or waited for.
+    pub(in crate::engine) fn has_place(&self) -> bool {
+        self.place.get().is_some()
     }
 
     /// Sets that place; for the top turn, once.
@@ -139,13 +147,14 @@ mod tests {
             steps: 0,
             doing: String::new(),
             cost: None,
+            is_background: false,
         };
         Delegation {
             role_text: String::new(),
             tier: None,
             display: Arc::new(Chat::default()),
             card: MessageId(1),
-            tool: "SubAgent",
+            tool: "SubAgent".to_owned(),
             hint: String::new(),
             place: None,
             agent,

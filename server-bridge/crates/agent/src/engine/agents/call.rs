@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use records::{ChatId, MessageId, SubAgent};
+use records::{ChatId, MessageId, SubAgent, TurnStatus};
 
-use super::Named;
 use super::delegation::Delegation;
 use super::result::told;
+use super::{Background, Named};
 use crate::PortError;
-use crate::engine::ports::{CalledAgent, NewSubAgent, SubAgentTask, SubAgents};
+use crate::engine::ports::{BackgroundTask, CalledAgent, NewSubAgent, SubAgentTask, SubAgents};
 use crate::engine::turn::Turn;
 use crate::library::Role;
 use crate::limits::SUB_AGENT_NAME_CHARS;
 use crate::models::Tier;
-use crate::tool::{DelegationRequest, Failure, Outcome, SubAgentState, Toolbox, visible};
+use crate::tool::{DelegationRequest, Failure, Outcome, SubAgentState, Toolbox};
 
 /// A sub-agent that was found or made.
 struct Found {
@@ -49,6 +49,10 @@ pub(in crate::engine) async fn call(
     }
     let no_tier = |why| Failure::Told(format!("that is not a model for a sub-agent: {why}, or leave it out"));
     let tier = wanted.model.map(str::parse::<Tier>).transpose().map_err(no_tier)?;
+    if wanted.background && caller.ancestry.delegation().is_some() {
+        let text = "only the chat's own agent calls sub-agents in the background; leave `background` out";
+        return Err(Failure::Told(text.to_owned()));
+    }
     caller.ancestry.take_place().map_err(Failure::Told)?;
     let sub_agents = &caller.ports.sub_agents;
     let is_over = called.is_some_and(|called| called.is_over);
@@ -81,20 +85,40 @@ pub(in crate::engine) async fn call(
         steps,
         doing: String::new(),
         cost: None,
+        is_background: wanted.background,
     };
     // If a role's word is not a tier, it is a model name of another product.
     let tier = tier.or_else(|| found.role.as_ref()?.model.parse().ok());
+    let role_text = found.role.map(|role| role.text).unwrap_or_default();
+    let place = match &found.place {
+        Some(place) => Some(place.clone()),
+        None => caller.ports.workplace.name().await?,
+    };
+    if wanted.background {
+        let background = Background {
+            tool: wanted.tool.to_owned(),
+            hint: wanted.hint,
+            role_text,
+            tier: tier.map(|tier| tier.as_str().to_owned()),
+            tools_json: found.tools.to_json(),
+            place,
+            worktree: wanted.worktree,
+        };
+        let task = BackgroundTask { chat: &agent.chat, card, text: wanted.task, background: &background };
+        caller.ports.background.begin(task).await?;
+        let remark = found.remark.map(|remark| format!("{remark}\n\n")).unwrap_or_default();
+        let mut outcome = Outcome::done(format!("{remark}{}", in_background(&agent.chat)));
+        outcome.sub_agent = Some(agent);
+        return Ok(outcome);
+    }
     let delegation = Delegation {
-        role_text: found.role.map(|role| role.text).unwrap_or_default(),
+        role_text,
         tier,
         display: Arc::clone(&caller.ports.display),
         card,
-        tool: wanted.tool,
+        tool: wanted.tool.to_owned(),
         hint: wanted.hint,
-        place: match &found.place {
-            Some(place) => Some(place.clone()),
-            None => caller.ports.workplace.name().await?,
-        },
+        place,
         agent: agent.clone(),
         steps: steps.into(),
     };
@@ -117,14 +141,18 @@ pub(in crate::engine) async fn call(
         }
         Err(error) => return Err(error),
     };
-    let mut outcome = told(&end.turn);
-    let place = found.place.map(|place| format!("(It worked on {}.)", visible::line(&place)));
-    let before: Vec<String> = found.remark.into_iter().chain(place).chain(end.worktree).collect();
-    if !before.is_empty() {
-        outcome.text = format!("{}\n\n{}", before.join("\n"), outcome.text);
-    }
-    outcome.sub_agent = ancestry.delegation().map(|delegation| delegation.done(end.turn.cost));
-    Ok(outcome)
+    Ok(match ancestry.delegation() {
+        Some(delegation) => delegation.outcome(end, found.remark),
+        None => told(&end.turn),
+    })
+}
+
+/// The result of a call that does not wait for its sub-agent.
+fn in_background(task: &ChatId) -> String {
+    format!(
+        "The sub-agent works in the background as task {task}. You are told when it has ended: go on with something else, or end your \
+         answer. task_status and task_read show how far it is, and task_kill ends it."
+    )
 }
 
 /// The sub-agent that an earlier server called.
@@ -156,6 +184,12 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
     if let Some(name) = wanted.instance {
         match sub_agents.named(name).await? {
             Named::Open(agent) => {
+                if matches!(agent.status, Some(TurnStatus::Queued | TurnStatus::Running)) {
+                    return Err(Failure::Told(format!(
+                        "the sub-agent {name:?} is at work in the background, as task {}; you are told when it has ended",
+                        agent.chat
+                    )));
+                }
                 if wanted.role.is_some() && wanted.role != agent.role.as_deref() {
                     let is = agent.role.as_deref().unwrap_or("none");
                     return Err(Failure::Told(format!(

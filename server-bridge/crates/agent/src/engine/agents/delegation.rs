@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use records::MessageId;
 
-use crate::engine::ports::{CallState, Card, Display};
+use super::result::told;
+use crate::engine::ports::{CallState, Card, Display, SubAgentEnd};
 use crate::limits::SUB_AGENT_DOING_CHARS;
 use crate::models::Tier;
-use crate::tool::{SubAgentState, TurnCost};
+use crate::tool::{Outcome, SubAgentState, visible};
 
 /// A task for a sub-agent.
 pub struct Delegation {
@@ -18,7 +19,7 @@ pub struct Delegation {
     /// Shows the call, in its parent's chat.
     pub(super) display: Arc<dyn Display>,
     pub(super) card: MessageId,
-    pub(super) tool: &'static str,
+    pub(super) tool: String,
     pub(super) hint: String,
     /// The place where it works.
     pub(super) place: Option<String>,
@@ -58,7 +59,7 @@ impl Delegation {
     /// Shows the sub-agent's state in the parent's chat.
     pub(super) async fn show(&self, agent: &SubAgentState) -> crate::PortResult<()> {
         let card = Card {
-            tool: self.tool,
+            tool: &self.tool,
             hint: &self.hint,
             place: self.place.as_deref(),
             asked_by: None,
@@ -67,8 +68,20 @@ impl Delegation {
         self.display.call(self.card, card).await
     }
 
-    /// The card's content when the sub-agent has ended.
-    pub(super) fn done(&self, cost: TurnCost) -> SubAgentState {
-        SubAgentState { steps: self.steps.load(Ordering::Relaxed), cost: Some(cost), ..self.agent.clone() }
+    /// The outcome for its parent when the sub-agent has ended, with a remark before it.
+    pub(super) fn outcome(&self, end: SubAgentEnd, remark: Option<String>) -> Outcome {
+        let mut outcome = told(&end.turn);
+        let place = self.agent.place.as_deref();
+        let place = place.map(|place| format!("(It worked on {}.)", visible::line(place)));
+        let before: Vec<String> = remark.into_iter().chain(place).chain(end.worktree).collect();
+        if !before.is_empty() {
+            outcome.text = format!("{}\n\n{}", before.join("\n"), outcome.text);
+        }
+        outcome.sub_agent = Some(SubAgentState {
+            steps: self.steps.load(Ordering::Relaxed),
+            cost: Some(end.turn.cost),
+            ..self.agent.clone()
+        });
+        outcome
     }
 }

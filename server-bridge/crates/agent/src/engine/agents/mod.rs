@@ -8,24 +8,27 @@
 //! ```
 //! A call of the tool runs the sub-agent's whole turn within itself, so whatever ends the one ends the other. When a server goes on
 //! with a turn that an earlier one was cut off in, the call finds its sub-agent by the card that shows it, and goes on with that
-//! turn. A sub-agent with a name keeps its conversation for the next call.
+//! turn. A sub-agent with a name keeps its conversation for the next call. One in the background ends by itself: see `background`.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `ancestry` | the turns above a turn, and the permissions it inherits |
 //! | `delegation` | a sub-agent's task, and the card that shows its work |
 //! | `call` | one call, from its arguments to its result |
+//! | `background` | a sub-agent that its call does not wait for |
 //! | `result` | the result that its parent gets |
 //! | `at_work` | the running sub-agents |
 
 mod ancestry;
 mod at_work;
+mod background;
 mod call;
 mod delegation;
 mod result;
 
 pub use ancestry::TurnAncestry;
 pub use at_work::{AtWork, Name};
+pub use background::{Background, CalledFrom};
 pub(super) use call::call;
 pub(super) use delegation::Delegation;
 

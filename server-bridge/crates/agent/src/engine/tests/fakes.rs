@@ -136,6 +136,7 @@ impl Tool for Fake {
             instance: word("instance"),
             on: word("on"),
             worktree: word("worktree").is_some(),
+            background: word("background").is_some(),
             model: word("model"),
             role: word("role"),
             tools,
@@ -150,6 +151,7 @@ struct FakeCall {
     instance: Option<String>,
     on: Option<String>,
     worktree: bool,
+    background: bool,
     model: Option<String>,
     role: Option<String>,
     tools: Option<Vec<String>>,
@@ -239,6 +241,7 @@ impl FakeCall {
                     instance: self.instance.as_deref(),
                     on: self.on.as_deref(),
                     worktree: self.worktree,
+                    background: self.background,
                 };
                 context.host.delegate(request).await?
             }

@@ -7,6 +7,7 @@
 //! | `model` | a scripted model |
 //! | `fakes` | scripted tools |
 //! | `ask` | asking and answering |
+//! | `background` | sub-agents in the background |
 //! | `ends` | cancels, stops and failures at each point |
 //! | `go_on` | turns that an earlier server was cut off in |
 //! | `tools` | calls: their order, their failures, sub-agents |
@@ -16,6 +17,7 @@
 //! | `room` | room in the model's window |
 
 mod ask;
+mod background;
 mod ends;
 mod fakes;
 mod go_on;

@@ -24,9 +24,9 @@ use crate::context::{ContextMode, history};
 use crate::engine::agents::AtWork;
 use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
 use crate::engine::{
-    Asked, Begins, CallState, Called, CalledAgent, Card, Change, Display, Entry, Journal, Left, ModelPool,
-    Name, Named, NewSubAgent, Permissions, Ports, ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents,
-    Turn, TurnAncestry, TurnEnd, Workplace,
+    Asked, Background, BackgroundAgents, BackgroundTask, Begins, CallState, Called, CalledAgent, Card,
+    Change, Display, Entry, Journal, Left, ModelPool, Name, Named, NewSubAgent, Permissions, Ports,
+    ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
 };
 use crate::hooks::{Hook, Hooks};
 use crate::library::Library;
@@ -113,6 +113,8 @@ pub(super) struct Settings {
     pub(super) children: Vec<Arc<Chat>>,
     /// What is on record of the calls of sub-agents, by card.
     pub(super) called: HashMap<MessageId, Called>,
+    /// What the turn is told of sub-agents in the background, before each request; nothing if it is empty.
+    pub(super) ended: VecDeque<String>,
 }
 
 /// A chat in memory, as its turns see it.
@@ -156,6 +158,7 @@ impl Default for Chat {
             agents: HashMap::new(),
             children: Vec::new(),
             called: HashMap::new(),
+            ended: VecDeque::new(),
         };
         let house = House {
             log: Log::default(),
@@ -273,6 +276,7 @@ impl Chat {
             models: Arc::clone(self) as _,
             workplace: Arc::clone(self) as _,
             sub_agents: Arc::clone(self) as _,
+            background: Arc::clone(self) as _,
             library: Library::default(),
         }
     }
@@ -608,6 +612,32 @@ impl SubAgents for Chat {
             let turn = turn.run().await.unwrap();
             Ok(SubAgentEnd { turn, worktree: worktree.then(|| "(Its worktree is gone.)".to_owned()) })
         })
+    }
+}
+
+impl BackgroundAgents for Chat {
+    fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>> {
+        let BackgroundTask { text, background, .. } = task;
+        let Background { role_text, tier, tools_json, place, worktree, .. } = background;
+        self.log(format!("background {text}: {role_text:?} {tier:?} {tools_json} {place:?} {worktree}"));
+        Box::pin(async {
+            match self.settings().broken.contains("background") {
+                true => Err(Failure::Told("3 are at work already".to_owned())),
+                false => Ok(()),
+            }
+        })
+    }
+
+    fn end<'a>(&'a self, _: &'a ChatId) -> Asked<'a, bool> {
+        self.asked("end", true)
+    }
+
+    fn tell_ended(&self) -> Asked<'_, Option<(ItemId, Message)>> {
+        let text = self.settings().ended.pop_front().unwrap_or_default();
+        if text.is_empty() {
+            return self.asked("tell_ended", None);
+        }
+        Box::pin(async move { Ok(Some(self.append(Entry::Said(Message::user(text))).await?)) })
     }
 }
 

@@ -58,4 +58,8 @@ impl Host for CallHost<'_> {
     fn is_at_work(&self, sub_agent: &ChatId) -> bool {
         self.turn.ports.sub_agents.is_at_work(sub_agent)
     }
+
+    fn end_sub_agent<'a>(&'a self, sub_agent: &'a ChatId) -> BoxFuture<'a, Result<bool, Failure>> {
+        Box::pin(async move { Ok(self.turn.ports.background.end(sub_agent).await?) })
+    }
 }

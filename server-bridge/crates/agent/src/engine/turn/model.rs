@@ -23,8 +23,8 @@ impl Turn<'_> {
     /// Waits until the turn may begin, and shows that if it takes a while. `false`: the server stops, and the turn stays
     /// queued on record for the server's next run.
     pub(super) async fn is_admitted(&self, chain: &ModelChain) -> Result<bool, End> {
-        if self.ancestry.delegation().is_some() {
-            // A sub-agent's turn uses the place of its top turn.
+        if self.ancestry.has_place() {
+            // A sub-agent's turn uses the place of its top turn, unless it works in the background.
             return Ok(true);
         }
         let place = self.ancestry.put_in(self.ports.models.place(chain.setup.kind));

@@ -9,9 +9,6 @@ use super::super::talk::{Talk, answered_by};
 use super::*;
 use crate::models::Provider;
 
-/// The pause between two looks at a condition.
-const LOOK: Duration = Duration::from_millis(5);
-
 /// A command that writes before and after it is released.
 const COMMAND: &str = "out:before wait out:after";
 
@@ -23,7 +20,7 @@ fn shell(command: &str) -> Reply {
     Reply::Call(vec![("Shell", json!({"command": command}))])
 }
 
-fn is_child(asked: &Asked) -> bool {
+pub(super) fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
@@ -32,27 +29,17 @@ fn of_children(model: &ScriptedModel) -> usize {
     model.asked().iter().filter(|asked| is_child(asked)).count()
 }
 
-/// Waits until a condition holds.
-async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    let looking = async {
-        while !holds().await {
-            tokio::time::sleep(LOOK).await;
-        }
-    };
-    tokio::time::timeout(DEADLINE, looking).await.unwrap_or_else(|_| panic!("{what}"));
-}
-
 /// A server that answers with a model, and its machine.
-struct Scene {
+pub(super) struct Scene {
     directory: tempfile::TempDir,
-    life: Life,
-    runner: ScriptedRunner,
+    pub(super) life: Life,
+    pub(super) runner: ScriptedRunner,
     answer: MessageId,
 }
 
 impl Scene {
     /// Posts a message in a chat of this mode.
-    async fn begin(model: &ScriptedModel, mode: Mode) -> Self {
+    pub(super) async fn begin(model: &ScriptedModel, mode: Mode) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let models = answered_by(model, Provider::OpenAi);
         let life = Life::begin_with(&directory.path().join("database"), models).await;
@@ -64,12 +51,17 @@ impl Scene {
     }
 
     /// Kills the server, and begins the next one, which goes on.
-    async fn next(self, model: &ScriptedModel, mode: Mode) -> Next {
+    pub(super) async fn next(self, model: &ScriptedModel, mode: Mode) -> Next {
         self.next_after(model, mode, async |_| {}).await
     }
 
     /// The same after a change in the database.
-    async fn next_after(self, model: &ScriptedModel, mode: Mode, change: impl AsyncFn(&Bench)) -> Next {
+    pub(super) async fn next_after(
+        self,
+        model: &ScriptedModel,
+        mode: Mode,
+        change: impl AsyncFn(&Bench),
+    ) -> Next {
         let Self { directory, life, mut runner, answer } = self;
         life.kill(&runner).await;
         let store = Store::open(&directory.path().join("database")).await.unwrap();
@@ -82,13 +74,20 @@ impl Scene {
     }
 }
 
+impl Scene {
+    /// The card that waits for its user's answer about this.
+    pub(super) async fn asking(&self, hint: &str) -> Value {
+        self.life.bench.talk(Mode::Ask).await.asking(hint).await
+    }
+}
+
 /// The server after the killed one.
-struct Next {
+pub(super) struct Next {
     _directory: tempfile::TempDir,
-    bench: Bench,
-    talk: Talk,
-    runner: ScriptedRunner,
-    answer: MessageId,
+    pub(super) bench: Bench,
+    pub(super) talk: Talk,
+    pub(super) runner: ScriptedRunner,
+    pub(super) answer: MessageId,
 }
 
 impl Next {

@@ -1,0 +1,130 @@
+//! Sub-agents in the background, for the turn of the agent that calls them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::context::history;
+use agent::engine::{Asked, BackgroundAgents, BackgroundTask};
+use agent::tool::Failure;
+use api::document::AgentDocument;
+use futures_util::future::BoxFuture;
+use llm::Message;
+use store::{ChatId, ItemId, NewBackground, NewDelegation, TurnId, TurnStatus, User, UserId};
+use tokio::time::{Instant, sleep};
+use tools::Ported;
+
+use super::screen::settled;
+use super::{Screen, Stored, asked, reply, to_json};
+use crate::house::House;
+use crate::limits::{REST_LOOK_MS, SUB_AGENT_END_PATIENCE_MS, SUB_AGENTS_IN_BACKGROUND};
+use crate::turns;
+use crate::{ChatEvent, document};
+
+impl BackgroundAgents for Stored {
+    fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>> {
+        Box::pin(self.begin_in_background(task))
+    }
+
+    fn end<'a>(&'a self, chat: &'a ChatId) -> Asked<'a, bool> {
+        asked(end_in_background(&self.service, self.user.id, &self.chat, chat))
+    }
+
+    fn tell_ended(&self) -> Asked<'_, Option<(ItemId, Message)>> {
+        asked(self.tell_of_ended())
+    }
+}
+
+impl Stored {
+    /// See [`agent::engine::BackgroundAgents::begin`].
+    pub(super) async fn begin_in_background(&self, task: BackgroundTask<'_>) -> Result<(), Failure> {
+        let Self { service, user, .. } = self;
+        let BackgroundTask { chat, card, text, background } = task;
+        let store = &service.store;
+        // The group's log has what its agents do, and its people are asked there.
+        if store.agent_of_chat(&self.root).await.ported()?.is_some() {
+            let text = "an agent of a group has no sub-agents in the background; leave `background` out, or use SendMessage";
+            return Err(Failure::Told(text.to_owned()));
+        }
+        let called = store.called_sub_agent(user.id, &self.chat, card).await.ported()?;
+        if called.is_some_and(|called| called.turn.is_some()) {
+            // By an earlier server.
+            return Ok(());
+        }
+        let json = &serde_json::to_string(background).expect("texts and flags are always JSON");
+        let new = NewDelegation {
+            chat,
+            card,
+            root: self.turn,
+            text,
+            document_json: &to_json(&reply(TurnStatus::Queued)),
+            item_json: &history::to_json(&Message::user(text)),
+            background: Some(NewBackground { json, most: SUB_AGENTS_IN_BACKGROUND }),
+        };
+        let Some((said, shown, _)) = store.queue_delegated_turn(user.id, new).await.ported()? else {
+            return Err(Failure::Told(format!(
+                "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the most; wait until one of \
+                 them has ended, end one with task_kill, or call this one without `background`"
+            )));
+        };
+        service.tell(user.id, ChatEvent::Message(said));
+        service.tell(user.id, ChatEvent::Message(shown));
+        Ok(())
+    }
+
+    /// See [`agent::engine::BackgroundAgents::tell_ended`].
+    pub(super) async fn tell_of_ended(&self) -> store::Result<Option<(ItemId, Message)>> {
+        let store = &self.service.store;
+        let ended = store.background_untold(self.user.id, &self.chat).await?;
+        if ended.is_empty() {
+            return Ok(None);
+        }
+        let ids: Vec<TurnId> = ended.iter().map(|turn| turn.id).collect();
+        let message = turns::told(&ended);
+        let item = store.tell_of_background(self.turn, &ids, &history::to_json(&message)).await?;
+        Ok(item.map(|item| (item, message)))
+    }
+}
+
+/// Stops a sub-agent in the background, and waits for its end a moment; true if it has ended.
+pub(crate) async fn end_in_background(
+    service: &Arc<House>,
+    user: UserId,
+    parent: &ChatId,
+    chat: &ChatId,
+) -> store::Result<bool> {
+    service.stop_one(user, chat).await;
+    let deadline = Instant::now() + Duration::from_millis(SUB_AGENT_END_PATIENCE_MS);
+    loop {
+        let open = service.store.background_open(user, parent).await?;
+        if open.iter().all(|turn| turn.chat != *chat) {
+            return Ok(true);
+        }
+        if Instant::now() >= deadline {
+            return Ok(false);
+        }
+        sleep(Duration::from_millis(REST_LOOK_MS)).await;
+    }
+}
+
+/// Shows the questions that sub-agents asked for a turn as over, unless somebody waits for the answer: after a restart of the server
+/// they are asked again with new messages.
+pub(crate) async fn settle_asks(
+    service: &Arc<House>,
+    user: &User,
+    chat: &ChatId,
+    turn: TurnId,
+) -> store::Result<()> {
+    let store = &service.store;
+    for id in store.asks_of_turn(turn).await? {
+        let message = store.message(user.id, id).await?;
+        let Some(document @ AgentDocument::Tool { asked_by: Some(_), .. }) = document::agent(&message) else {
+            continue;
+        };
+        let Some(settled) = settled(document).filter(|_| !service.is_waited_for(user.id, id)) else {
+            continue;
+        };
+        store.withdraw_ask(user.id, id).await?;
+        Screen { service, user, chat, turn }.change(id, &message.text, &settled).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! Sub-agents in the background, with a real store: the turn that calls one goes on, and its agent is told of the end once.
+
+use agent::approval::{Answer, Mode};
+use serde_json::{Value, json};
+use store::TurnStatus;
+use tests::{Asked, Reply, ScriptedModel};
+
+use super::talk::Talk;
+use super::*;
+use crate::limits::{SUB_AGENTS_IN_BACKGROUND, TURNS_BY_THEMSELVES};
+
+/// A command that ends when it is released.
+const WAITS: &str = "out:before wait out:after";
+
+fn called(task: &str) -> (&'static str, Value) {
+    ("SubAgent", json!({"task": task, "background": true}))
+}
+
+fn is_child(asked: &Asked) -> bool {
+    asked.system().contains("You are a sub-agent")
+}
+
+/// The id of a task, as a result or a message of the server has it.
+pub(super) fn task_in(text: &str) -> Option<String> {
+    let id = text.split("task ").nth(1)?;
+    Some(id.chars().take_while(|c| c.is_ascii_hexdigit() || *c == '-').collect())
+}
+
+/// A parent that calls a sub-agent and ends its answer; when it is told of the end, it reads the result and repeats it. The
+/// sub-agent runs a command.
+pub(super) fn one(asked: &Asked) -> Reply {
+    if is_child(asked) {
+        return match asked.results().is_empty() {
+            true => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
+            false => Reply::Say(format!("it wrote {}", asked.results().join(" | "))),
+        };
+    }
+    let (results, told) = (asked.results(), asked.last_of_user());
+    match (results.len(), told.contains("have ended")) {
+        (0, _) => Reply::Call(vec![called("look around")]),
+        (1, false) => Reply::Say("I go on".to_owned()),
+        (1, true) => Reply::Call(vec![("task_read", json!({"id": task_in(&told).unwrap()}))]),
+        _ => Reply::Say(format!("I heard {}", results[1])),
+    }
+}
+
+/// The statuses of the sub-agents that a chat called.
+async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
+    let agents = bench.store.sub_agents(bench.user.id, &talk.id).await.unwrap();
+    agents.into_iter().map(|agent| agent.status).collect()
+}
+
+/// Waits until nothing is at work in the background of a chat.
+async fn at_rest(bench: &Bench, talk: &Talk) {
+    talk.until("nothing is at work", async || {
+        bench.store.open_turns(Some(bench.user.id)).await.unwrap().is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_does_not_wait_for_it_and_another_one_begins_when_it_has_ended() {
+    let model = ScriptedModel::start(one);
+    let bench = Bench::played(&model).await;
+    let mut runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Full).await;
+    let answer = talk.say("begin").await;
+    assert_eq!((&answer["agent"]["status"], &answer["text"]), (&json!("done"), &json!("")));
+    assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+    let card = talk
+        .sees("a step on the card", |messages| {
+            let card = messages.iter().find(|message| message["agent"]["tool"] == "SubAgent")?;
+            (card["agent"]["sub_agent"]["steps"] == 1).then(|| card.clone())
+        })
+        .await;
+    assert_eq!(
+        (&card["agent"]["status"], &card["agent"]["sub_agent"]["background"]),
+        (&json!("running"), &json!(true))
+    );
+    let text = talk.messages().await.pop().unwrap();
+    assert_eq!(text["text"], "I go on");
+
+    runner.release();
+    let heard = talk.sees("the end is told", |messages| {
+        let last = messages.last()?;
+        last["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("I heard")
+            .then(|| last["text"].as_str().unwrap().to_owned())
+    });
+    let heard = heard.await;
+    assert!(heard.contains("done: sub-agent") && heard.contains("it wrote before"), "{heard}");
+    at_rest(&bench, &talk).await;
+    let card = talk.cards("SubAgent").await.remove(0);
+    assert_eq!(card["agent"]["status"], "done");
+    assert!(card["text"].as_str().unwrap().contains("it wrote before"), "{card}");
+    assert!(card["agent"]["sub_agent"]["usage"].is_object(), "{card}");
+    let roles: Vec<String> =
+        talk.messages().await.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect();
+    let notices = roles.iter().filter(|role| *role == "notice").count();
+    assert_eq!(notices, 1, "{roles:?}");
+    // It is told once.
+    talk.say("and now").await;
+    let told = model.asked().pop().unwrap();
+    let messages = serde_json::to_string(&told.body["messages"]).unwrap();
+    assert_eq!(messages.matches("have ended").count(), 1, "{messages}");
+}
+
+#[tokio::test]
+async fn the_turn_in_progress_is_told_with_its_next_request() {
+    let model = ScriptedModel::start(|asked| {
+        if is_child(asked) {
+            return Reply::Say("nothing there".to_owned());
+        }
+        match asked.results().len() {
+            0 => Reply::Call(vec![called("look around")]),
+            1 => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
+            _ => Reply::Say(asked.last_of_user()),
+        }
+    });
+    let bench = Bench::played(&model).await;
+    let mut runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Full).await;
+    let answer = talk.post("begin").await.messages[1].id;
+    assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+    talk.until("its result is on record", async || {
+        let below = bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
+        (!below.is_empty()).then_some(())
+    })
+    .await;
+    runner.release();
+    talk.ended(answer).await;
+    at_rest(&bench, &talk).await;
+    let messages = talk.messages().await;
+    assert!(
+        messages.iter().all(|message| message["role"] != "notice"),
+        "no turn began by itself: {messages:#?}"
+    );
+    let said = messages.last().unwrap()["text"].as_str().unwrap().to_owned();
+    assert!(said.contains("have ended") && said.contains(": done"), "{said}");
+}
+
+#[tokio::test]
+async fn a_cancel_stops_it_and_nothing_begins_by_itself() {
+    let model = ScriptedModel::start(one);
+    let bench = Bench::played(&model).await;
+    let mut runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Full).await;
+    talk.say("begin").await;
+    assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+    assert!(talk.told("/tasks").await.contains("running: sub-agent"));
+    assert_eq!(talk.undo().await.unwrap_err().kind(), "busy", "its files may still change");
+    assert!(talk.told("/cancel").await.contains("being stopped"));
+    at_rest(&bench, &talk).await;
+    assert_eq!(statuses(&bench, &talk).await, [Some(TurnStatus::Cancelled)]);
+    let card = talk
+        .sees("the card says so", |messages| {
+            let card = messages.iter().find(|message| message["agent"]["tool"] == "SubAgent")?;
+            (card["agent"]["status"] == "cancelled").then(|| card.clone())
+        })
+        .await;
+    assert!(card["text"].as_str().unwrap().contains("the user stopped it"), "{card}");
+    talk.until("its result is on record", async || {
+        let below = bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
+        (!below.is_empty()).then_some(())
+    })
+    .await;
+    let asked = model.asked().len();
+    let undone = talk.undo().await.unwrap();
+    assert_eq!((undone.text.as_str(), undone.turns), ("begin", 1));
+    talk.say("again").await;
+    assert_eq!(
+        model.asked().len(),
+        asked + 2,
+        "it calls another one, and was not told of what was taken back"
+    );
+    runner.started.recv().await.unwrap();
+    let id = talk.told("/tasks").await.split(' ').next().unwrap().to_owned();
+    assert_eq!(talk.told(&format!("/tasks kill {id}")).await, format!("Task {id} has ended."));
+    assert_eq!(statuses(&bench, &talk).await.pop().unwrap(), Some(TurnStatus::Cancelled));
+    // The next message is told.
+    let end = talk.say("what became of it?").await;
+    assert_eq!(end["agent"]["status"], "done");
+    assert!(talk.messages().await.pop().unwrap()["text"].as_str().unwrap().contains("cancelled: sub-agent"));
+}
+
+#[tokio::test]
+async fn only_so_many_are_at_work_and_a_name_is_at_work_once() {
+    let model = ScriptedModel::start(|asked| {
+        if is_child(asked) {
+            return match asked.results().is_empty() {
+                true => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
+                false => Reply::Say("done".to_owned()),
+            };
+        }
+        let named = |name: &str| ("SubAgent", json!({"task": "x", "background": true, "instance": name}));
+        match asked.results().len() {
+            0 => Reply::Call(["a", "b", "c", "d"].map(named).to_vec()),
+            4 => Reply::Call(vec![("SubAgent", json!({"task": "x", "instance": "a"}))]),
+            _ => Reply::Say(asked.results().join(" / ")),
+        }
+    });
+    let bench = Bench::played(&model).await;
+    let mut runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Full).await;
+    talk.say("begin").await;
+    for _ in 0..SUB_AGENTS_IN_BACKGROUND {
+        assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+    }
+    let said = talk.messages().await.pop().unwrap()["text"].as_str().unwrap().to_owned();
+    let results: Vec<&str> = said.split(" / ").collect();
+    assert_eq!(results.iter().filter(|result| result.contains("works in the background as task")).count(), 3);
+    assert!(results[3].contains("3 sub-agents are at work in the background"), "{said}");
+    assert!(results[4].contains("is at work in the background, as task"), "{said}");
+    // A chat that is deleted takes them with it.
+    talk.service.delete(&talk.user, &talk.id).await.unwrap();
+    until("nothing is at work", async || talk.service.0.queue.at_work() == 0).await;
+    assert_eq!(bench.store.open_turns(None).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn answers_that_begin_by_themselves_come_to_an_end() {
+    let model = ScriptedModel::start(|asked| {
+        let ends_with_result =
+            asked.body["messages"].as_array().unwrap().last().is_some_and(|last| last["role"] == "tool");
+        match (is_child(asked), ends_with_result) {
+            (true, false) => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
+            // Each end is answered by another call.
+            (false, false) => Reply::Call(vec![called("again")]),
+            (_, true) => Reply::Say("on it".to_owned()),
+        }
+    });
+    let bench = Bench::played(&model).await;
+    let mut runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Full).await;
+    talk.post("begin").await;
+    for _ in 0..=TURNS_BY_THEMSELVES {
+        assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+        // The answer that called it ends first: it is not told there.
+        talk.until("the answer has ended", async || {
+            (!talk.service.0.queue.is_working(talk.user.id, &talk.id)).then_some(())
+        })
+        .await;
+        runner.release();
+    }
+    talk.notice("waits for your next message").await;
+    at_rest(&bench, &talk).await;
+    assert_eq!(statuses(&bench, &talk).await.len() as u64, TURNS_BY_THEMSELVES + 1);
+    assert_eq!(bench.store.background_untold(bench.user.id, &talk.id).await.unwrap().len(), 1);
+    talk.say("go on").await;
+    assert_eq!(bench.store.background_untold(bench.user.id, &talk.id).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_it_asks_is_asked_in_the_chat_whose_answer_has_ended() {
+    let model = ScriptedModel::start(|asked| match (is_child(asked), asked.results().len()) {
+        (false, 0) => Reply::Call(vec![called("write")]),
+        (true, 0) => Reply::Call(vec![("Shell", json!({"command": "append:log:ran"}))]),
+        _ => Reply::Say("ok".to_owned()),
+    });
+    let bench = Bench::played(&model).await;
+    let runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Ask).await;
+    talk.say("begin").await;
+    let card = talk.asking("append:log:ran").await;
+    assert_eq!(card["agent"]["asked_by"], "sub-agent");
+    // An answer that fails meanwhile does not end the question.
+    let other = talk.post("and this").await.messages[1].id;
+    talk.ended(other).await;
+    assert_eq!(talk.approve(&card, Answer::Allow).await, None);
+    at_rest(&bench, &talk).await;
+    assert_eq!(runner.files.content("log").unwrap(), "ran");
+}

@@ -1,0 +1,321 @@
+//! Sub-agents in the background: turns of their own, whose result waits until the agent that called them is told.
+//!
+//! ```text
+//!   queued ─► running ─► ended ─result─► waits ─► told, by a turn of the chat whose agent called it
+//! ```
+//! The same change that tells a turn adds the message to its conversation: whatever ends a server, an agent is told once.
+
+use sqlx::FromRow;
+
+use crate::error::{Result, check_length};
+use crate::limits::{MESSAGE_TEXT_MAX_BYTES, TURN_ITEM_MAX_BYTES, rows};
+use crate::messages::{Author, NewMessage, append_to};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
+use crate::turns::{append, queue_in};
+use crate::{ChatId, ItemId, Message, MessageId, MessageRole, Store, TurnId, TurnStatus, UserId};
+
+/// A turn of a sub-agent in the background.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct BackgroundTurn {
+    /// The turn.
+    pub id: TurnId,
+    /// The sub-agent's conversation.
+    #[sqlx(rename = "chat_id")]
+    pub chat: ChatId,
+    /// The user.
+    #[sqlx(rename = "user_id")]
+    pub user: UserId,
+    /// The conversation whose agent called it.
+    #[sqlx(rename = "parent_id")]
+    pub parent: ChatId,
+    /// The turn of that conversation that called it.
+    #[sqlx(rename = "root_turn_id")]
+    pub root: TurnId,
+    /// The message there that shows the call.
+    #[sqlx(rename = "card_id")]
+    pub card: MessageId,
+    /// The message that shows its first answer.
+    #[sqlx(rename = "message_id")]
+    pub message: Option<MessageId>,
+    /// The sub-agent's role.
+    pub role: Option<String>,
+    /// The name by which it can be called again.
+    pub instance: Option<String>,
+    /// Its status.
+    pub status: TurnStatus,
+    /// What it begins with.
+    pub background_json: String,
+    /// The result, once it has ended and the result is on record.
+    pub result_text: Option<String>,
+}
+
+/// Turns `t` in the background, of sub-agents `s` with the conversation `c`, that match the rest.
+macro_rules! select_background {
+    ($rest:literal) => {
+        concat!(
+            "SELECT t.id, t.chat_id, c.user_id, c.parent_id, t.root_turn_id, t.card_id, t.message_id, s.role, s.instance,
+                t.status, t.background_json, t.result_text
+             FROM turns t JOIN chats c ON c.id = t.chat_id JOIN sub_agents s ON s.chat_id = t.chat_id
+             WHERE t.background_json IS NOT NULL AND t.undone_at_ms IS NULL AND ",
+            $rest
+        )
+    };
+}
+
+impl Store {
+    /// The turns in the background that a server has to work on, of a user or of all users, the oldest first: those that have not
+    /// ended, and those whose result is not on record.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn background_to_do(&self, user: Option<UserId>) -> Result<Vec<BackgroundTurn>> {
+        Ok(query_as(select_background!(
+            "t.result_text IS NULL AND (c.user_id = $1 OR $1 IS NULL) ORDER BY t.id"
+        ))
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// A user's turn in the background; `None` if there is none, or it was taken back.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn background_turn(&self, user: UserId, turn: TurnId) -> Result<Option<BackgroundTurn>> {
+        Ok(query_as(select_background!("c.user_id = $1 AND t.id = $2"))
+            .bind(user)
+            .bind(turn)
+            .fetch_optional(self.database.reader())
+            .await?)
+    }
+
+    /// The turns in the background that a conversation's agent called, the newest first; `limit` at most.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn background_below(
+        &self,
+        user: UserId,
+        parent: &ChatId,
+        limit: u32,
+    ) -> Result<Vec<BackgroundTurn>> {
+        Ok(query_as(select_background!("c.user_id = $1 AND c.parent_id = $2 ORDER BY t.id DESC LIMIT $3"))
+            .bind(user)
+            .bind(parent)
+            .bind(rows(limit))
+            .fetch_all(self.database.reader())
+            .await?)
+    }
+
+    /// Those of them that have not ended.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn background_open(&self, user: UserId, parent: &ChatId) -> Result<Vec<BackgroundTurn>> {
+        Ok(query_as(select_background!(
+            "c.user_id = $1 AND c.parent_id = $2 AND t.status IN ('queued', 'running') ORDER BY t.id"
+        ))
+        .bind(user)
+        .bind(parent)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Those of them that have ended, and of which no turn was told, the oldest first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn background_untold(&self, user: UserId, parent: &ChatId) -> Result<Vec<BackgroundTurn>> {
+        Ok(query_as(select_background!(
+            "c.user_id = $1 AND c.parent_id = $2 AND t.result_text IS NOT NULL AND t.told_turn_id IS NULL ORDER BY t.id"
+        ))
+        .bind(user)
+        .bind(parent)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The conversations, of a user or of all users, with a sub-agent that has ended by itself and of which no turn was told.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn chats_to_tell(&self, user: Option<UserId>) -> Result<Vec<(UserId, ChatId)>> {
+        Ok(query_as(
+            "SELECT DISTINCT c.user_id, c.parent_id FROM turns t JOIN chats c ON c.id = t.chat_id
+             WHERE t.background_json IS NOT NULL AND t.result_text IS NOT NULL AND t.told_turn_id IS NULL
+                AND t.undone_at_ms IS NULL AND t.status <> 'cancelled' AND (c.user_id = $1 OR $1 IS NULL)
+             ORDER BY c.user_id, c.parent_id",
+        )
+        .bind(user)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// Records the result of a turn in the background that has ended, once; true if this call did.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for a text beyond 1 MiB; [`crate::Error::Database`].
+    pub async fn put_background_result(&self, turn: TurnId, text: &str) -> Result<bool> {
+        check_length("result", text, MESSAGE_TEXT_MAX_BYTES)?;
+        let put = query(
+            "UPDATE turns SET result_text = $1 WHERE id = $2 AND background_json IS NOT NULL AND result_text IS NULL
+                AND status NOT IN ('queued', 'running')",
+        )
+        .bind(text)
+        .bind(turn)
+        .execute(self.database.writer(Scope::Turn(turn)))
+        .await?;
+        Ok(put.rows_affected() == 1)
+    }
+
+    /// Tells a turn that these sub-agents have ended, with an item of its conversation. `None` if another turn was told of one of
+    /// them: then nothing is changed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for an item beyond 32 MiB; [`crate::Error::NotFound`] for a turn whose conversation was deleted.
+    pub async fn tell_of_background(
+        &self,
+        turn: TurnId,
+        ended: &[TurnId],
+        item_json: &str,
+    ) -> Result<Option<ItemId>> {
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write(Scope::Turn(turn)).await?;
+        if !mark_told(&mut transaction, turn, ended).await? {
+            return Ok(None);
+        }
+        let item = append(turn, item_json, &mut transaction).await?;
+        transaction.commit().await?;
+        Ok(Some(item))
+    }
+
+    /// Queues a turn that begins by itself, to tell a conversation's agent that these sub-agents have ended: a notice, the message that
+    /// shows the answer, and the turn with its first item; where the conversation is held in a messenger, the answer goes there. `None` if a turn was told of one of them already: then nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Store::queue_shown_turn`].
+    pub async fn queue_telling_turn(
+        &self,
+        user: UserId,
+        chat: &ChatId,
+        ended: &[TurnId],
+        notice: &str,
+        (document_json, item_json): (&str, &str),
+    ) -> Result<Option<(Message, Message, TurnId)>> {
+        check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let now_ms = self.now_ms();
+        let mut transaction = self.database.write(Scope::User(user)).await?;
+        let message = |role, text, document_json| NewMessage {
+            user,
+            chat,
+            turn: None,
+            role,
+            author: Author::Owner,
+            text,
+            document_json,
+        };
+        let said = append_to(&mut transaction, now_ms, message(MessageRole::Notice, notice, None)).await?;
+        let answer = message(MessageRole::Assistant, "", Some(document_json));
+        let shown = append_to(&mut transaction, now_ms, answer).await?;
+        let first = (shown.id, item_json);
+        let turn = queue_in(&mut transaction, chat, Some(said.id), first, None, now_ms).await?;
+        if !mark_told(&mut transaction, turn, ended).await? {
+            return Ok(None);
+        }
+        answer_unasked(&mut transaction, user, chat, (turn, shown.id), now_ms).await?;
+        transaction.commit().await?;
+        Ok(Some((said, shown, turn)))
+    }
+
+    /// The number of turns of a conversation since the last one that answers a message of a person.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn turns_by_themselves(&self, user: UserId, chat: &ChatId) -> Result<u64> {
+        let count: i64 = query_scalar(
+            "SELECT COUNT(*) FROM turns t JOIN chats c ON c.id = t.chat_id
+             WHERE t.chat_id = $1 AND c.user_id = $2 AND t.undone_at_ms IS NULL
+                AND t.id > COALESCE((SELECT MAX(p.id) FROM turns p LEFT JOIN messages m ON m.id = p.said_id
+                    WHERE p.chat_id = $1 AND COALESCE(m.role, 'user') <> 'notice'), 0)",
+        )
+        .bind(chat)
+        .bind(user)
+        .fetch_one(self.database.reader())
+        .await?;
+        Ok(count.cast_unsigned())
+    }
+}
+
+/// Marks these turns in the background as told by a turn; false if one of them was told before.
+async fn mark_told(transaction: &mut Transaction, turn: TurnId, ended: &[TurnId]) -> Result<bool> {
+    for id in ended {
+        let marked = query(
+            "UPDATE turns SET told_turn_id = $1 WHERE id = $2 AND told_turn_id IS NULL AND result_text IS NOT NULL",
+        )
+        .bind(turn)
+        .bind(id)
+        .execute(&mut *transaction)
+        .await?;
+        if marked.rows_affected() == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The number of turns in the background, not ended, of sub-agents that the same conversation's agent called as this one.
+pub(crate) async fn beside(transaction: &mut Transaction, chat: &ChatId) -> Result<u64> {
+    let count: i64 = query_scalar(
+        "SELECT COUNT(*) FROM turns t JOIN chats c ON c.id = t.chat_id
+         WHERE t.background_json IS NOT NULL AND t.status IN ('queued', 'running')
+            AND c.parent_id = (SELECT parent_id FROM chats WHERE id = $1)",
+    )
+    .bind(chat)
+    .fetch_one(&mut *transaction)
+    .await?;
+    Ok(count.cast_unsigned())
+}
+
+/// Has the answer that a turn begins sent to the messengers' conversations in which a user talks to this chat.
+async fn answer_unasked(
+    transaction: &mut Transaction,
+    user: UserId,
+    chat: &ChatId,
+    (turn, shown): (TurnId, MessageId),
+    now_ms: i64,
+) -> Result<()> {
+    // An answer belongs to an event; this one is the server's own.
+    query(
+        "INSERT INTO channel_inbox
+            (account_id, platform_id, conversation, person, state, event_json, user_id, chat_id, received_at_ms)
+         SELECT k.account_id, 'sandbridge/turn/' || CAST($1 AS TEXT) || '/' || k.conversation, k.conversation, '', 'done', '',
+            k.user_id, k.chat_id, $2
+         FROM channel_chats k WHERE k.chat_id = $3 AND k.user_id = $4 ON CONFLICT DO NOTHING",
+    )
+    .bind(turn)
+    .bind(now_ms)
+    .bind(chat)
+    .bind(user)
+    .execute(&mut *transaction)
+    .await?;
+    query(
+        "INSERT INTO channel_answers
+            (inbox_id, account_id, conversation, is_group, reply_json, user_id, message_id, created_at_ms)
+         SELECT i.id, i.account_id, i.conversation,
+            EXISTS (SELECT 1 FROM channel_groups g WHERE g.account_id = i.account_id AND g.conversation = i.conversation),
+            'null', i.user_id, m.id, $1
+         FROM channel_chats k
+         JOIN channel_inbox i ON i.account_id = k.account_id
+            AND i.platform_id = 'sandbridge/turn/' || CAST($2 AS TEXT) || '/' || k.conversation
+         JOIN messages m ON m.id = $3
+         WHERE k.chat_id = $4 AND k.user_id = $5",
+    )
+    .bind(now_ms)
+    .bind(turn)
+    .bind(shown)
+    .bind(chat)
+    .bind(user)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(())
+}

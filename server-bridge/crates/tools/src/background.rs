@@ -1,0 +1,66 @@
+//! Sub-agents in the background, as tasks: a task's id is the id of the sub-agent's chat.
+
+use serde_json::Value;
+use store::{BackgroundTurn, ChatId, MessageRole, Store, TurnStatus, User};
+
+use crate::limits::{TASK_MESSAGES, TASKS_LISTED};
+
+/// The sub-agents that a chat's agent called in the background, the last called first; of one that was called again the last call.
+///
+/// # Errors
+/// [`store::Error::Database`].
+pub async fn list(store: &Store, user: &User, chat: &ChatId) -> store::Result<Vec<BackgroundTurn>> {
+    let mut found = store.background_below(user.id, chat, TASKS_LISTED).await?;
+    let mut seen = std::collections::HashSet::new();
+    found.retain(|turn| seen.insert(turn.chat.clone()));
+    Ok(found)
+}
+
+/// The one with this id; `None` where the chat has none.
+///
+/// # Errors
+/// [`store::Error::Database`].
+pub async fn find(
+    store: &Store,
+    user: &User,
+    chat: &ChatId,
+    id: &str,
+) -> store::Result<Option<BackgroundTurn>> {
+    Ok(list(store, user, chat).await?.into_iter().find(|turn| turn.chat.to_string() == id))
+}
+
+/// True if it has not ended.
+#[must_use]
+pub fn is_open(turn: &BackgroundTurn) -> bool {
+    matches!(turn.status, TurnStatus::Queued | TurnStatus::Running)
+}
+
+/// Its state and its name, on one line.
+#[must_use]
+pub fn line(turn: &BackgroundTurn) -> String {
+    let names: Vec<&str> = turn.role.iter().chain(&turn.instance).map(String::as_str).collect();
+    let name = if names.is_empty() { String::new() } else { format!(" {}", names.join(" ")) };
+    format!("{} {}: sub-agent{name}", turn.chat, turn.status.as_str())
+}
+
+/// Its result, or what it said last.
+///
+/// # Errors
+/// [`store::Error::Database`].
+pub async fn words(store: &Store, user: &User, turn: &BackgroundTurn) -> store::Result<String> {
+    if let Some(result) = &turn.result_text {
+        return Ok(result.clone());
+    }
+    let (messages, _) = store.messages(user.id, &turn.chat, None, TASK_MESSAGES).await?;
+    let said = messages.into_iter().rev().find(|message| {
+        // A card of a tool is an assistant's message too, and has no words of the model.
+        let document: Value =
+            serde_json::from_str(message.document_json.as_deref().unwrap_or("{}")).unwrap_or_default();
+        let is_reply = document["kind"] == "reply";
+        message.role == MessageRole::Assistant && is_reply && !message.text.trim().is_empty()
+    });
+    Ok(match said {
+        Some(message) => format!("(It has not ended. What it said last:)\n{}", message.text.trim()),
+        None => "(It has not ended, and has said nothing so far.)".to_owned(),
+    })
+}

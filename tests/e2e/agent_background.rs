@@ -1,0 +1,89 @@
+//! Sub-agents in the background whose server is killed at random moments: each command runs once, and each end is told once.
+
+use std::fs;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::random::{Random, count};
+use tests::{Asked, Reply, ScriptedModel, eventually};
+
+use crate::agent::{messages, new_chat};
+use crate::agent_subagents::{COMMANDS, PATIENCE, World, is_child, kill, runs_its_commands};
+
+fn called(task: &str) -> (&'static str, Value) {
+    ("SubAgent", json!({"task": task, "background": true}))
+}
+
+/// The ids of the tasks that a message of the server names, with how they ended.
+fn told_of(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("task "));
+    let pairs = lines.filter_map(|line| line.split_once(": "));
+    pairs.map(|(id, end)| (id.to_owned(), end.trim_end_matches(')').to_owned())).collect()
+}
+
+/// Calls two sub-agents and ends its answer; reads the result of each that has ended.
+fn calls_two(asked: &Asked) -> Reply {
+    let (told, results) = (asked.last_of_user(), asked.results());
+    let last = asked.body["messages"].as_array().unwrap().last().unwrap();
+    if last["role"] == "tool" {
+        return Reply::Say("on we go".to_owned());
+    }
+    match told_of(&told) {
+        ended if !ended.is_empty() => {
+            Reply::Call(ended.iter().map(|(id, _)| ("task_read", json!({"id": id}))).collect())
+        }
+        _ if results.is_empty() => Reply::Call(vec![called("one"), called("two")]),
+        _ => Reply::Say("that was it".to_owned()),
+    }
+}
+
+#[test]
+fn kills_of_the_server_repeat_nothing_and_each_end_is_told_once() {
+    let model = ScriptedModel::start(|asked| match is_child(asked) {
+        true => runs_its_commands(asked),
+        false => calls_two(asked),
+    });
+    let mut random = Random::seeded();
+    let mut world = World::new(&model, "full");
+    let log = world.workspace().join("log");
+    for round in 0..count("SANDBRIDGE_TURN_KILLS", 3) {
+        world.chat = new_chat(&world.client, "full");
+        world.say("begin");
+        for _ in 0..=random.within(0..2) {
+            std::thread::sleep(Duration::from_millis(random.within(0..1_200)));
+            kill(&mut world, &model);
+        }
+        eventually("nothing is at work", PATIENCE, || {
+            let agents = world.agents();
+            let are_done = agents.len() == 2 && agents.iter().all(|agent| agent["status"] == "done");
+            let goes_on = |message: &Value| {
+                ["asking", "running", "queued"]
+                    .contains(&message["agent"]["status"].as_str().unwrap_or_default())
+            };
+            let is_quiet = !messages(&world.client, &world.chat).iter().any(goes_on);
+            (are_done && is_quiet).then_some(())
+        });
+        world.say("and now?");
+        assert_eq!(world.answer()["agent"]["status"], "done", "round {round}");
+        let asked = model.asked().pop().unwrap();
+        let told: Vec<(String, String)> = asked.body["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|message| message["role"] == "user")
+            .flat_map(|message| told_of(message["content"].as_str().unwrap_or_default()))
+            .collect();
+        assert!(told.len() == 2 && told[0].0 != told[1].0, "round {round}: {told:?}");
+        assert!(told.iter().all(|(_, end)| end == "done"), "round {round}: {told:?}");
+        let results = asked.results().join(" | ");
+        for task in ["one is done", "two is done"] {
+            assert_eq!(results.matches(task).count(), 1, "round {round}: {results}");
+        }
+        let ran = fs::read_to_string(&log).unwrap();
+        let mut ran: Vec<&str> = ran.lines().collect();
+        ran.sort_unstable();
+        let each = ["one", "two"].iter().flat_map(|task| (0..COMMANDS).map(move |at| format!("{task} {at}")));
+        assert_eq!(ran, each.collect::<Vec<_>>(), "round {round}");
+        fs::remove_file(&log).unwrap();
+    }
+}

@@ -4,6 +4,7 @@
 
 mod asks;
 mod authors;
+mod background;
 mod chats;
 mod database;
 mod enrolment;

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
 
 use crate::limits::{DIRECTORY_MODE, FILE_MODE, MODE_BITS, SYMLINKS};
@@ -52,10 +52,23 @@ impl PendingFile {
     /// `NoSpace`, `IsADirectory` if a directory took the name meanwhile, `NotFound` if the directory was
     /// removed meanwhile, and other errors of the operating system.
     pub fn commit(self) -> Result<Metadata> {
+        self.commit_with(RenameFlags::empty())
+    }
+
+    /// The same, but replaces nothing, not even what appeared a moment ago. On a file system that cannot rename without replacing, such a
+    /// moment remains.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if something has the name; otherwise as [`PendingFile::commit`].
+    pub fn commit_new(self) -> Result<Metadata> {
+        self.commit_with(RenameFlags::NOREPLACE)
+    }
+
+    fn commit_with(self, flags: RenameFlags) -> Result<Metadata> {
         rustix::fs::fsync(&self.file)?;
         let metadata = Metadata::from(&rustix::fs::fstat(&self.file)?);
         let directory = self.place.directory.try_clone()?;
-        self.publish()?;
+        self.publish_with(flags)?;
         sync_directory(directory)?;
         Ok(metadata)
     }
@@ -65,17 +78,34 @@ impl PendingFile {
     }
 
     /// Makes the content visible under its name without making it durable: a writer of many files syncs once.
-    pub(crate) fn publish(mut self) -> Result<()> {
+    pub(crate) fn publish(self) -> Result<()> {
+        self.publish_with(RenameFlags::empty())
+    }
+
+    fn publish_with(mut self, flags: RenameFlags) -> Result<()> {
         let directory = &self.place.directory;
         let temporary = match self.temporary.take() {
             Some(name) => name,
             None => link_anonymous(&self.file, directory)?,
         };
-        if let Err(errno) = rustix::fs::renameat(directory, &temporary, directory, &self.place.name) {
+        let name = &self.place.name;
+        let replace = || Ok(rustix::fs::renameat(directory, &temporary, directory, name)?);
+        let renamed = match flags.is_empty() {
+            true => replace(),
+            false => match rustix::fs::renameat_with(directory, &temporary, directory, name, flags) {
+                // The errors with which file systems and kernels report that they do not know the flags.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match self.place.metadata() {
+                    Ok(_) => Err(Error::AlreadyExists),
+                    Err(Error::NotFound) => replace(),
+                    Err(error) => Err(error),
+                },
+                renamed => renamed.map_err(Error::from),
+            },
+        };
+        if renamed.is_err() {
             self.temporary = Some(temporary); // for drop to remove
-            return Err(errno.into());
         }
-        Ok(())
+        renamed
     }
 
     /// Gives the new file the requested mode, or the owner and mode of the file it replaces.

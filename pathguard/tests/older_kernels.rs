@@ -25,10 +25,14 @@ const OPENAT2: i64 = 437;
 const OPENAT: i64 = 257;
 #[cfg(target_arch = "x86_64")]
 const LINKAT: i64 = 265;
+#[cfg(target_arch = "x86_64")]
+const RENAMEAT2: i64 = 316;
 #[cfg(not(target_arch = "x86_64"))]
 const OPENAT: i64 = 56;
 #[cfg(not(target_arch = "x86_64"))]
 const LINKAT: i64 = 37;
+#[cfg(not(target_arch = "x86_64"))]
+const RENAMEAT2: i64 = 276;
 
 /// How long each race lasts here.
 const RACE_MS: u64 = 1_000;
@@ -102,4 +106,25 @@ fn a_kernel_that_links_no_descriptor_for_us_links_it_by_its_own_name() {
     let root = Root::open(arena.root()).unwrap();
     support::guarded::attempt(&root, Attempt::Write, Path::new("f")).unwrap();
     assert_eq!(names(&root), ["f"]);
+}
+
+#[test]
+fn where_no_rename_keeps_what_is_there_a_new_file_is_still_refused_a_taken_name() {
+    take_away(RENAMEAT2, None, Errno::INVAL);
+    let arena = Arena::new(&[]);
+    let root = Root::open(arena.root()).unwrap();
+    let begun = |name: &str| {
+        let mut pending = root.create_file(name, CreateOptions::default()).unwrap();
+        pending.write_all(b"new").unwrap();
+        pending
+    };
+    let (free, taken) = (begun("free"), begun("taken"));
+    std::fs::write(arena.root().join("taken"), "old").unwrap();
+    assert_eq!(taken.commit_new().unwrap_err(), Error::AlreadyExists);
+    free.commit_new().unwrap();
+    assert_eq!(std::fs::read(arena.root().join("taken")).unwrap(), b"old");
+    assert_eq!(std::fs::read(arena.root().join("free")).unwrap(), b"new");
+    let mut names = names(&root);
+    names.sort_unstable();
+    assert_eq!(names, ["free", "taken"]);
 }

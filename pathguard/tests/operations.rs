@@ -106,6 +106,41 @@ fn a_commit_that_cannot_replace_its_target_leaves_nothing() {
 }
 
 #[test]
+fn a_new_file_replaces_nothing_not_even_what_appears_right_before_its_commit() {
+    let arena = Arena::new(&[]);
+    let root = root_of(&arena);
+    let begun = |name: &str| {
+        let mut pending = root.create_file(name, CreateOptions::default()).unwrap();
+        pending.write_all(b"new").unwrap();
+        pending
+    };
+    begun("free").commit_new().unwrap();
+    assert_eq!(std::fs::read(arena.root().join("free")).unwrap(), b"new");
+    let (file, directory, link) = (begun("file"), begun("directory"), begun("link"));
+    std::fs::write(arena.root().join("file"), "old").unwrap();
+    std::fs::create_dir(arena.root().join("directory")).unwrap();
+    symlink("nowhere", arena.root().join("link")).unwrap();
+    for pending in [file, directory, link] {
+        assert_eq!(pending.commit_new().unwrap_err(), Error::AlreadyExists);
+    }
+    assert_eq!(std::fs::read(arena.root().join("file")).unwrap(), b"old");
+    assert_eq!(names(&root, "."), ["directory", "file", "free", "link"]);
+
+    // Of many at the same time one gets the name.
+    let pending: Vec<_> = (0..8).map(|_| begun("wanted")).collect();
+    let committed = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            pending.into_iter().map(|pending| scope.spawn(move || pending.commit_new().is_ok())).collect();
+        threads
+            .into_iter()
+            .filter_map(|thread| thread.join().ok())
+            .filter(|is_committed| *is_committed)
+            .count()
+    });
+    assert_eq!((committed, names(&root, ".").len()), (1, 5));
+}
+
+#[test]
 fn a_commit_goes_to_the_directory_that_was_opened() {
     let arena = Arena::new(&[Plant::Directory("d")]);
     let root = root_of(&arena);

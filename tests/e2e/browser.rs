@@ -74,6 +74,7 @@ specs! {
     channels,
     channel_logins,
     groups,
+    agent_workspaces,
     knowledge,
     memory,
     http_tools,

@@ -19,6 +19,7 @@ pub(crate) mod private;
 mod terminal;
 pub(crate) mod tools;
 mod waits;
+mod workspaces;
 
 use crate::agent_tools::{asking, post};
 use crate::world::World;

@@ -61,12 +61,20 @@ pub(super) fn check(
         pending.present().map_err(|_| changed("its name now belongs to something that is not a file"))?;
     match (present, found) {
         (Present::Nothing, None) | (Present::AnyFile, Some(_)) => Ok(()),
-        (Present::Nothing, Some(_)) => Err(changed("a file was created there in the meantime")),
+        (Present::Nothing, Some(_)) => Err(taken(pathguard::Error::AlreadyExists)),
         (Present::Content(_) | Present::AnyFile, None) => Err(changed("the file is gone")),
         (Present::Content(expected), Some(open)) => match content_hash(open)? == expected {
             true => Ok(()),
             false => Err(changed("the file's content has changed")),
         },
+    }
+}
+
+/// Why a file that must be new was not put in its place.
+pub(super) fn taken(error: pathguard::Error) -> WireError {
+    match error {
+        pathguard::Error::AlreadyExists => changed("a file was created there in the meantime"),
+        error => path_error(error),
     }
 }
 

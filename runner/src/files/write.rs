@@ -49,7 +49,12 @@ pub(super) async fn write(
         }
         // Held until the answer is sent: freeing a large file's memory takes as long as writing some of it.
         let replaced = root.open_file(path(&request.path)).ok();
-        let committed = growing.pending.commit().map_err(path_error);
+        let committed = match present {
+            Some(Present::Nothing) => growing.pending.commit_new().map_err(resolved::taken),
+            Some(Present::AnyFile | Present::Content(_)) | None => {
+                growing.pending.commit().map_err(path_error)
+            }
+        };
         post(move || drop(replaced));
         committed
     };

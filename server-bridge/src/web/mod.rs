@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`knowledge`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`channels`], [`channel_logins`], [`groups`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
+//! | [`session`], [`keys`], [`runners`], [`settings`], [`chats`], [`agents`], [`rules`], [`hooks`], [`http_tools`], [`knowledge`], [`mcp_servers`], [`memories`], [`trust`], [`plugins`], [`automations`], [`channels`], [`channel_logins`], [`groups`], [`agent_workspaces`], [`models`], [`usage`], [`files`], [`container`] | one area of the API each |
 //! | [`providers`], [`welcome`] | a model before it is stored; the first steps of a user |
 //! | [`answers`], [`attachments`], [`commands`] | answers to a model's questions; attached files; chat commands |
 //! | [`chat_detail`], [`tasks`] | a chat's details; background commands |
@@ -33,6 +33,7 @@
 //! and a method of its service (`chats`, `accounts`): handlers do not use the store.
 
 pub mod accept;
+pub mod agent_workspaces;
 pub mod agents;
 pub mod answers;
 pub mod assets;
@@ -159,6 +160,7 @@ pub fn routes() -> Routes {
         .merge(channels::routes())
         .merge(channel_logins::routes())
         .merge(groups::routes())
+        .merge(agent_workspaces::routes())
         .merge(commands::routes())
         .merge(tasks::routes())
         .merge(models::routes())

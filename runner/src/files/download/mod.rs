@@ -70,7 +70,7 @@ async fn transfer(host: &Host, request: Download, present: Option<Present>) -> R
         if let Some(present) = present {
             resolved::check(&root, &content.pending, path(&target), present)?;
         }
-        content.commit(request.sha256)
+        content.commit(request.sha256, present == Some(Present::Nothing))
     };
     disk.run(commit).await??;
     Ok(FileWritten { bytes }.into())
@@ -91,14 +91,18 @@ impl Content {
         Ok(self)
     }
 
-    fn commit(self, expected: Option<[u8; 32]>) -> Result<(), WireError> {
+    /// Checks the content and gives the file its name; a new one replaces nothing.
+    fn commit(self, expected: Option<[u8; 32]>, is_new: bool) -> Result<(), WireError> {
         let found: [u8; 32] = self.hash.finalize().into();
         if expected.is_some_and(|expected| expected != found) {
             let hex: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
             let text = format!("the download has the SHA-256 {hex}; nothing was written");
             return Err(WireError::new(ErrorKind::PreconditionFailed, text));
         }
-        self.pending.commit().map_err(path_error)?;
+        match is_new {
+            true => self.pending.commit_new().map_err(resolved::taken)?,
+            false => self.pending.commit().map_err(path_error)?,
+        };
         Ok(())
     }
 }

@@ -62,6 +62,10 @@ pub struct GroupAgent {
     #[serde(default)]
     #[schema(required)]
     pub tools: Option<Vec<String>>,
+    /// Its folder, relative to the workspace of its place; empty for the whole workspace.
+    #[serde(default)]
+    #[schema(required)]
+    pub folder: String,
     /// The chat that it works in; null for everyone but its owner, and before its first call.
     #[serde(default)]
     #[schema(required)]
@@ -113,6 +117,10 @@ pub struct GroupAgentPut {
     /// `["*"]` for all of the caller's. If not given, an agent keeps those that it has, and a new one has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
+    /// The folder that it works in, relative to the workspace of its place, such as `agents/coder`; empty for the whole workspace. If not
+    /// given, an agent keeps the one that it has, and a new one has the whole workspace. A missing folder is made when it is needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 /// A grant to give or to change.

@@ -24,6 +24,7 @@
 //! | [`mcp`] | MCP servers and their tools |
 //! | [`rules`] | permission rules |
 //! | [`group`] | groups: people and agents in one log |
+//! | [`workspace`] | the folders of a group's agents, and the documents in them |
 //! | [`chain`] | chains: the steps of several agents, and their runs |
 //! | [`channel`] | accounts on messengers |
 //! | [`automation`] | automations: schedules and triggers |
@@ -75,5 +76,6 @@ pub mod trust;
 pub mod turn;
 pub mod usage;
 pub mod words;
+pub mod workspace;
 
 pub use line::to_line;

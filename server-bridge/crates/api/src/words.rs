@@ -439,6 +439,18 @@ words! {
     }
 }
 
+words! {
+    /// What has the name of a document of an agent's workspace.
+    WorkspaceFileState {
+        /// The document.
+        Present = "present",
+        /// Nothing.
+        Missing = "missing",
+        /// Something that is no document, such as a directory, or a link that leads out of the workspace.
+        Blocked = "blocked",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -165,6 +165,8 @@ pub const MEMORISE_CANDIDATES: usize = 20;
 pub const MEMORISE_IDLE_MS: i64 = 30 * 60 * 1000;
 /// The most idle chats from which memories are proposed at once.
 pub const MEMORISE_CHATS: u32 = 5;
+/// The documents of a workspace about the agent, its user and its tools, in their order in the prompt.
+pub const WORKSPACE_DOCUMENTS: [&str; 4] = ["IDENTITY.md", "SOUL.md", "USER.md", "TOOLS.md"];
 /// How much of each document of a workspace about the agent, its user and its tools goes into the prompt, in bytes.
 pub const WORKSPACE_DOCUMENT_BYTES: u64 = 8 * 1024;
 /// The longest instructions that a user may set for all of their chats, in bytes.

@@ -4,13 +4,15 @@ mod options;
 mod routes;
 mod templates;
 mod words;
+mod workspace;
 
 use std::io::Read as _;
 use std::process::ExitCode;
 
 use api::chain::{ChainFile, ChainPut, ChainStart, GateAnswer};
-use api::group::{GroupAgentPut, GroupGrantPut, GroupLead, GroupPersonPut, GroupPost};
-use api::words::{Approval, GateReply, GrantMode, GroupAccess};
+use api::group::{GroupGrantPut, GroupLead, GroupPersonPut, GroupPost};
+use api::language::Language;
+use api::words::{GateReply, GrantMode, GroupAccess};
 use clap::Parser;
 
 use super::failure::Failure;
@@ -19,6 +21,7 @@ use super::output::{self, Named, both};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 use options::{AddAgent, Chain};
+use workspace::Workspace;
 
 /// Manage groups, in which people and agents share one log
 #[derive(Parser)]
@@ -131,6 +134,17 @@ pub(crate) enum GroupCommand {
         /// The user's name
         name: String,
     },
+    /// The workspace of an agent: its folder, and the documents that tell it who it is
+    #[command(subcommand)]
+    Workspace(Workspace),
+    /// List the templates of agents' workspaces, or print one
+    Templates {
+        /// The template's name
+        name: Option<String>,
+        /// The language: en or zh [default: yours]
+        #[arg(long, value_name = "LANGUAGE", value_parser = workspace::language)]
+        language: Option<Language>,
+    },
     /// Chains: steps that several agents do one after the other
     #[command(subcommand)]
     Chain(Chain),
@@ -193,13 +207,10 @@ async fn run(globals: &Globals, command: GroupCommand) -> Result<ExitCode, Failu
             client.remove_person(group, &name).await?;
             both(&Named { name: &name }, format!("{name} was removed from group {group}"))
         }
-        GroupCommand::AddAgent(options) => {
-            let AddAgent { group, handle, on, approval, model, persona, tools } = *options;
-            let approval = approval.map(Approval::from);
-            let persona = persona.unwrap_or_default();
-            let put = GroupAgentPut { runner: on, approval, model, persona, tools };
-            let group = client.put_agent(group, &handle, &put).await?;
-            both(&group, words::group(&group))
+        GroupCommand::AddAgent(options) => workspace::add_agent(&mut client, *options).await?,
+        GroupCommand::Workspace(command) => workspace::run(&mut client, command).await?,
+        GroupCommand::Templates { name, language } => {
+            workspace::templates(&mut client, name, language).await?
         }
         GroupCommand::RemoveAgent { group, handle } => {
             client.remove_agent(group, &handle).await?;

@@ -44,6 +44,11 @@ impl Client {
         Ok(Self { endpoint: session.endpoint()?, token: None, language: session.language(), sender: None })
     }
 
+    /// Asks for texts in this language from now on, if one is given.
+    pub(crate) fn speak(&mut self, language: Option<Language>) {
+        self.language = language.or(self.language);
+    }
+
     /// Makes the next request over a new connection: after minutes without a request, a kept one may be dead without knowing it.
     pub(crate) fn hang_up(&mut self) {
         self.sender = None;

@@ -10,6 +10,7 @@ use store::User;
 use tokio::time::timeout;
 
 use crate::error::{Error, Result};
+use crate::folder::below;
 use crate::house::Inner;
 use crate::limits::CHAIN_FILE_TIMEOUT;
 use crate::obstacle::Obstacle;
@@ -41,6 +42,7 @@ impl Inner {
             let sandbox = self.router.for_user(&sandbox_user(user), &request).await;
             let sandbox = sandbox.map_err(|error| unread(error.kind(), &Obstacle::from(error)))?;
             // One byte more shows that the file is too large.
+            let path = below(&agent.folder, path);
             let read = sandbox.read_beginning(path.as_bytes(), TEXT_MAX_BYTES as u64 + 1).await;
             read.map_err(|error| unread(error.kind(), &error))
         };

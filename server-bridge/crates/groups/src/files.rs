@@ -5,6 +5,7 @@ use chains::prompt::{Arrived, Files, files, wanted};
 use store::{CallMode, CallState, GroupAgent, GroupCall, HandOver, NewHandOver};
 
 use crate::error::{Error, Result};
+use crate::folder::{below, inside};
 use crate::handing::{Checked, Pass, Passed};
 use crate::house::Inner;
 use crate::known::{is_of, unreadable};
@@ -60,19 +61,22 @@ impl Inner {
             Err(error) => return Err(error),
         }
         let said = |arrived| files(&Files { step: *step, agent: &from.handle, outputs, arrived });
-        if (from.owner, &from.runner) == (agent.owner, &agent.runner) {
+        if (from.owner, &from.runner, &from.folder) == (agent.owner, &agent.runner, &agent.folder) {
             return Ok(Ready::Go(said(None)));
         }
         let row = self.store.handover(call.id).await?;
         if let Some(row) = row.filter(|row| row.ended_at_ms.is_some()) {
-            return Ok(if row.to_runner != agent.runner {
-                never(&format!(
-                    "@{} has moved to another machine since the files arrived; try again",
+            let HandOver { directory, files, size_bytes, .. } = &row;
+            let directory =
+                inside(&agent.folder, directory.as_bytes()).and_then(|path| str::from_utf8(path).ok());
+            return Ok(match directory.filter(|_| row.to_runner == agent.runner) {
+                None => never(&format!(
+                    "@{} has moved to another machine or folder since the files arrived; try again",
                     agent.handle
-                ))
-            } else {
-                let HandOver { directory, files, size_bytes, .. } = &row;
-                Ready::Go(said(Some(Arrived { directory, files: *files, size_bytes: *size_bytes })))
+                )),
+                Some(directory) => {
+                    Ready::Go(said(Some(Arrived { directory, files: *files, size_bytes: *size_bytes })))
+                }
             });
         }
         self.carry(call, &source, agent, never).await
@@ -118,7 +122,7 @@ impl Inner {
                     call: call.id,
                     row,
                     outputs: source.outputs.clone(),
-                    base: format!("{HANDED_DIRECTORY}/{}/{}", source.run, step + 1),
+                    base: below(&agent.folder, &format!("{HANDED_DIRECTORY}/{}/{}", source.run, step + 1)),
                     from: from.clone(),
                     to: agent.clone(),
                 });

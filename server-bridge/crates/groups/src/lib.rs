@@ -27,6 +27,10 @@
 //! | `talk` | what agents say to each other |
 //! | `discussion` | runs that agents begin: discussions, chains |
 //! | `tools` | the tools of agents, one file each |
+//! | `workspace` | workspaces of agents, for their owners |
+//! | `templates` | what their documents can begin with |
+//! | `documents` | the folder of an agent on its machine, and the documents in it |
+//! | `folder` | the path of that folder |
 //! | `obstacle` | why the machine of an agent cannot be used |
 //! | `persona` | the part of the prompt that tells an agent who it is |
 //! | `views` | groups as clients see them |
@@ -38,8 +42,10 @@ mod ask;
 mod calls;
 mod chain_file;
 mod discussion;
+mod documents;
 mod error;
 mod files;
+mod folder;
 mod handing;
 mod house;
 mod known;
@@ -52,9 +58,11 @@ mod rights;
 mod runs;
 mod service;
 mod talk;
+mod templates;
 mod tools;
 mod views;
 mod worker;
+mod workspace;
 
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,19 @@ pub const AGENT_TOOLS_MAX: usize = 200;
 /// The longest name of a tool, in bytes: as models may call it.
 pub const TOOL_NAME_MAX_BYTES: usize = 64;
 
+/// The documents of an agent's workspace, in the order in which it reads them.
+pub use chats::limits::WORKSPACE_DOCUMENTS as WORKSPACE_FILES;
+
+/// The longest text of such a document, in bytes: as much as goes into a prompt.
+#[allow(clippy::cast_possible_truncation, reason = "it is 8 KiB")]
+pub const WORKSPACE_FILE_MAX_BYTES: usize = chats::limits::WORKSPACE_DOCUMENT_BYTES as usize;
+
+/// The longest wait for one answer of a machine about a workspace.
+pub const WORKSPACE_ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The longest time that making a workspace takes: less than the 60 s that the command line waits for an answer.
+pub const WORKSPACE_MAKE_TIMEOUT: Duration = Duration::from_secs(45);
+
 /// The entries of the log that a client gets at once.
 pub const ENTRIES_LISTED: u32 = 100;
 

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::error::{Error, Result};
+use crate::folder;
 use crate::handing::Carrier;
 use crate::house::Inner;
 use crate::limits::{AGENT_TOOLS_MAX, TOOL_NAME_MAX_BYTES};
@@ -195,6 +196,7 @@ impl Groups {
             ));
         }
         let tools_json = put.tools.map(tool_names).transpose()?;
+        let folder = put.folder.as_deref().map(folder::parsed).transpose()?;
         let draft = AgentDraft {
             handle,
             runner: &put.runner,
@@ -202,6 +204,7 @@ impl Groups {
             model: put.model.as_deref().filter(|model| !model.is_empty()),
             persona: put.persona.trim(),
             tools_json: tools_json.as_deref(),
+            folder: folder.as_deref(),
         };
         self.0.store.put_group_agent(group, user.id, draft).await?;
         let tools = tools_json.map(|names| format!(" with the tools {names}")).unwrap_or_default();
@@ -309,13 +312,17 @@ impl Groups {
     }
 }
 
-/// Wakes the worker when a turn has ended, since a call may wait for it.
+/// Makes the folder of an agent before its turn begins, and wakes the worker when a turn has ended, since a call may wait for it.
 impl Hook for Groups {
-    fn at<'a>(&'a self, _turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
+    fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) {
             self.0.wake.notify_one();
         }
-        Box::pin(async { Words::default() })
+        Box::pin(async move {
+            let begins = matches!(place, Place::TurnBegins { .. }) && !turn.is_sub_agent();
+            let why = if begins { self.0.prepare(turn.user, turn.chat).await } else { None };
+            why.map_or_else(Words::default, Words::deny)
+        })
     }
 }
 

@@ -40,6 +40,7 @@ impl Inner {
                 runner: agent.runner,
                 model: agent.model,
                 persona: agent.persona,
+                folder: agent.folder,
                 tools: agent
                     .tools_json
                     .map(|names| serde_json::from_str(&names).unwrap_or_default())

@@ -339,6 +339,7 @@ mod tests {
             model: None,
             persona: "",
             tools_json: None,
+            folder: None,
         };
         let coder = store.put_group_agent(group, user, draft("coder")).await.unwrap();
         let writer = store.put_group_agent(group, user, draft("writer")).await.unwrap();

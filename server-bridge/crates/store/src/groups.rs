@@ -11,6 +11,7 @@
 //! | `handovers` | files on their way from one agent of a run to the next |
 //! | `heirs` | who owns a group after its last owner |
 
+mod agent_chats;
 mod calls;
 mod chains;
 mod entries;

@@ -5,6 +5,7 @@ import marks from "../kit/marks.module.css";
 import { classes } from "../lib/classes";
 import { useAppState } from "../state/context";
 import { placeName } from "../state/where";
+import { AgentWorkspace } from "./AgentWorkspace";
 import { useGroupRequests } from "./requests";
 import { GRANT_MODES, type GrantMode, type Group, type GroupAgent, includes } from "./types";
 import styles from "./groups.module.css";
@@ -39,6 +40,7 @@ export function AgentCard({ group, agent, act, onEdit }: Props) {
       </p>
       {agent.tools !== null && <p className="hint">{t("onlyTools", { names: agent.tools.join(", ") })}</p>}
       {persona !== "" && <p className={styles.persona}>{persona}</p>}
+      {isOwn && <AgentWorkspace group={group} agent={agent} />}
       {isOwn && <Grants group={group} agent={agent} act={act} />}
       <div className={styles.line}>
         {isEditor && (

@@ -17,6 +17,7 @@ const agent: GroupAgent = {
   model: null,
   persona: "",
   tools: ["Read", "mcp__git__*"],
+  folder: "",
   chat_id: null,
   may_ask: true,
   grants: [],

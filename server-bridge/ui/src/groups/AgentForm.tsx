@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { useTranslation } from "react-i18next";
+import { errorText } from "../api";
 import { useAction } from "../lib/useAction";
 import { Field, Problem } from "../settings/parts";
 import { useAppState } from "../state/context";
@@ -7,6 +8,7 @@ import { placeName } from "../state/where";
 import { APPROVAL_MODES, type ApprovalMode } from "../types";
 import { useGroupRequests } from "./requests";
 import type { Group, GroupAgent } from "./types";
+import { NO_DOCUMENTS, WorkspaceFields, filesOf } from "./WorkspaceFields";
 import styles from "./groups.module.css";
 
 interface Props {
@@ -36,12 +38,26 @@ export function AgentForm({ group, edited, onSaved }: Props) {
   const [persona, setPersona] = useState(edited?.persona ?? "");
   const [model, setModel] = useState(edited?.model ?? "");
   const [tools, setTools] = useState((edited?.tools ?? []).join(", "));
+  const [draft, setDraft] = useState(NO_DOCUMENTS);
+  const files = filesOf(draft);
+  const name = handle.trim().replace(/^@/, "");
+  /** Null until a person writes one. */
+  const [ownFolder, setFolder] = useState(edited?.folder ?? null);
+  const folder = ownFolder ?? (files.length > 0 && name !== "" ? `agents/${name}` : "");
   const save = useAction(async () => {
-    await requests.putAgent(group.id, handle.trim().replace(/^@/, ""), { runner, approval, model: model.trim() || null, persona, tools: namesIn(tools) });
+    await requests.putAgent(group.id, name, { runner, approval, model: model.trim() || null, persona, tools: namesIn(tools), folder: folder.trim() });
+    if (files.length > 0) {
+      // The agent is there, even if its machine is away; what was written stays in the form for the next attempt.
+      await requests.makeWorkspace(group.id, name, files).catch((error: unknown) => {
+        throw new Error(t("notMade", { handle: name, why: errorText(error) }));
+      });
+    }
     setHandle("");
     setModel("");
     setPersona("");
     setTools("");
+    setFolder(null);
+    setDraft(NO_DOCUMENTS);
     await onSaved();
   });
   const submit = (event: FormEvent) => {
@@ -84,6 +100,12 @@ export function AgentForm({ group, edited, onSaved }: Props) {
       <Field label={t("tools")} hint={t("toolsHint")}>
         {(id, hint) => <input id={id} aria-describedby={hint} autoCapitalize="none" autoComplete="off" placeholder={t("allTools")} value={tools} onChange={(event) => setTools(event.target.value)} />}
       </Field>
+      <Field label={t("folder")} hint={t("folderHint")}>
+        {(id, hint) => (
+          <input id={id} aria-describedby={hint} autoCapitalize="none" autoComplete="off" spellCheck={false} placeholder={t("wholeWorkspace")} value={folder} onChange={(event) => setFolder(event.target.value)} />
+        )}
+      </Field>
+      {edited === null && <WorkspaceFields draft={draft} onChange={setDraft} />}
       <Problem text={save.error} />
       <div className={styles.line}>
         <button type="submit" className="primary" disabled={save.busy || handle.trim() === "" || runner === ""}>

@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import { type ApiClient, taken } from "../api";
 import { useActions } from "../state/context";
-import type { Access, AgentPut, ChainPut, GateReply, GrantMode } from "./types";
+import type { Access, AgentPut, ChainPut, GateReply, GrantMode, WorkspaceText } from "./types";
 
 export function createRequests(client: ApiClient) {
   const of = (group: number) => ({ params: { path: { group } } });
@@ -22,6 +22,10 @@ export function createRequests(client: ApiClient) {
     removePerson: async (group: number, name: string) => void (await client.DELETE("/api/v1/groups/{group}/people/{name}", person(group, name))),
     putAgent: (group: number, handle: string, put: AgentPut) =>
       taken(client.PUT("/api/v1/groups/{group}/agents/{handle}", { ...agent(group, handle), body: put })),
+    templates: () => taken(client.GET("/api/v1/agent-templates")),
+    workspace: (group: number, handle: string) => taken(client.GET("/api/v1/groups/{group}/agents/{handle}/workspace", agent(group, handle))),
+    makeWorkspace: (group: number, handle: string, files: WorkspaceText[]) =>
+      taken(client.POST("/api/v1/groups/{group}/agents/{handle}/workspace", { ...agent(group, handle), body: { files } })),
     removeAgent: async (group: number, handle: string) => void (await client.DELETE("/api/v1/groups/{group}/agents/{handle}", agent(group, handle))),
     putGrant: (group: number, handle: string, name: string, mode: GrantMode) =>
       taken(client.PUT("/api/v1/groups/{group}/agents/{handle}/grants/{name}", { ...grant(group, handle, name), body: { mode } })),

@@ -10,6 +10,7 @@ import type { Actions } from "../state/actions";
 import { SessionContext } from "../state/context";
 import { openState } from "../state/fixtures";
 import { createQueries } from "../state/queries";
+import type { State } from "../state/state";
 import { Store } from "../state/store";
 
 export interface Asked {
@@ -17,12 +18,12 @@ export interface Asked {
   body?: unknown;
 }
 
-/** Shows a section; `answer` gives what the server answers to a request. Returns the client, whose calls can be examined. */
-export async function showSection(section: ReactNode, answer: (method: string, path: string, asked: Asked) => unknown) {
+/** Shows a section; `answer` gives what the server answers to a request, `known` what the page knows already. Returns the client, whose calls can be examined. */
+export async function showSection(section: ReactNode, answer: (method: string, path: string, asked: Asked) => unknown, known: Partial<State> = {}) {
   await i18next.use(initReactI18next).init({ lng: "en", resources: { en }, defaultNS: "frame", interpolation: { escapeValue: false } });
   const asked = (method: string) => vi.fn(async (path: string, options: Asked = {}) => ({ data: await answer(method, path, options) }));
   const client = { GET: asked("GET"), PUT: asked("PUT"), POST: asked("POST"), DELETE: asked("DELETE") };
-  const session = { store: new Store(openState()), actions: { client } as unknown as Actions, retry: () => {} };
+  const session = { store: new Store({ ...openState(), ...known }), actions: { client } as unknown as Actions, retry: () => {} };
   await act(async () =>
     render(
       <QueryClientProvider client={createQueries()}>

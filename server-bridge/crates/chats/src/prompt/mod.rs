@@ -54,7 +54,7 @@ pub(crate) fn parts(
         Arc::new(of_server),
         Arc::new(channel::Channel),
         Arc::new(instructions::Project),
-        Arc::new(workspace::Documents),
+        Arc::new(workspace::Documents(store.clone())),
         Arc::new(library::Skills(library.clone())),
         Arc::new(permission::Permission),
         Arc::new(library::Roles(library.clone())),

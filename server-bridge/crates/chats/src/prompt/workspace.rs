@@ -2,15 +2,15 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::limits::WORKSPACE_DOCUMENT_BYTES;
+use store::Store;
+use tools::Ported;
+
+use crate::limits::{WORKSPACE_DOCUMENT_BYTES, WORKSPACE_DOCUMENTS};
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 
-/// The documents, in their order in the prompt; those that do not exist are left out.
-const DOCUMENTS: [&str; 4] = ["IDENTITY.md", "SOUL.md", "USER.md", "TOOLS.md"];
-
-/// `06_workspace`.
-pub(super) struct Documents;
+/// `06_workspace`: those of the agent's folder if it is an agent of a group that has one, else those of the machine's workspace.
+pub(super) struct Documents(pub(super) Store);
 
 impl PromptPart for Documents {
     fn key(&self) -> &str {
@@ -18,19 +18,21 @@ impl PromptPart for Documents {
     }
 
     fn make<'a>(&'a self, context: &'a PromptContext<'a>) -> BoxFuture<'a, Made> {
-        Box::pin(documents(context))
+        Box::pin(documents(&self.0, context))
     }
 }
 
-async fn documents(context: &PromptContext<'_>) -> Made {
+async fn documents(store: &Store, context: &PromptContext<'_>) -> Made {
     let Ok(sandbox) = context.sandbox else { return Ok(None) };
     // A sub-agent gets no such documents.
     if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
     let mut texts = Vec::new();
-    for file in DOCUMENTS {
-        if let Some(text) = beginning(sandbox, file, WORKSPACE_DOCUMENT_BYTES).await? {
+    let folder = store.folder_of_agent_in(context.chat).await.ported()?.unwrap_or_default();
+    for file in WORKSPACE_DOCUMENTS {
+        let path = if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
+        if let Some(text) = beginning(sandbox, &path, WORKSPACE_DOCUMENT_BYTES).await? {
             texts.push(cited(file, &text));
         }
     }

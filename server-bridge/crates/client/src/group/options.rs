@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::workspace::Documents;
 use crate::names;
 
 /// An agent.
@@ -26,6 +27,11 @@ pub(crate) struct AddAgent {
     /// The only tools that it may have, such as 'Read,Grep,mcp__github__*'; '*' for all of yours [default: those that it has; all for a new agent]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(super) tools: Option<Vec<String>>,
+    /// The folder that it works in, in the workspace of that place [default: the one that it has; for a new agent with documents agents/HANDLE, else the whole workspace]
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) folder: Option<String>,
+    #[command(flatten)]
+    pub(super) documents: Documents,
 }
 
 /// Chains: steps that several agents do one after the other

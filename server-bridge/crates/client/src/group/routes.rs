@@ -5,6 +5,7 @@ use api::group::{
     GroupAgentPut, GroupCall, GroupEntries, GroupGrantPut, GroupLead, GroupPersonPut, GroupPost, GroupPosted,
     GroupPut, GroupView,
 };
+use api::workspace::{AgentTemplate, AgentWorkspace, WorkspaceMake};
 use hyper::Method;
 
 use crate::failure::Failure;
@@ -109,6 +110,27 @@ impl Client {
                 )
                 .await?,
         )
+    }
+
+    /// `GET /api/v1/agent-templates`.
+    pub(super) async fn agent_templates(&mut self) -> Answer<Vec<AgentTemplate>> {
+        self.get("/api/v1/agent-templates").await
+    }
+
+    /// `GET /api/v1/groups/{group}/agents/{handle}/workspace`.
+    pub(super) async fn workspace(&mut self, group: i64, handle: &str) -> Answer<AgentWorkspace> {
+        self.get(&format!("{GROUPS}/{group}/agents/{}/workspace", percent_encoded(handle))).await
+    }
+
+    /// `POST /api/v1/groups/{group}/agents/{handle}/workspace`.
+    pub(super) async fn make_workspace(
+        &mut self,
+        group: i64,
+        handle: &str,
+        make: &WorkspaceMake,
+    ) -> Answer<AgentWorkspace> {
+        let path = format!("{GROUPS}/{group}/agents/{}/workspace", percent_encoded(handle));
+        read(&self.send_document(Method::POST, &path, make, ANSWER_TIMEOUT).await?)
     }
 
     /// `DELETE /api/v1/groups/{group}/agents/{handle}`.

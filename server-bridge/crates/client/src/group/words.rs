@@ -47,7 +47,7 @@ pub(super) fn group(group: &GroupView) -> String {
         vec![
             format!("@{}{}", agent.handle, if is_lead { " (lead)" } else { "" }),
             agent.owner.clone(),
-            agent.runner.clone(),
+            place(&agent.runner, &agent.folder),
             if agent.online { "online" } else { "offline" }.to_owned(),
             agent.approval.to_string(),
             if agent.may_ask { "yes" } else { "no" }.to_owned(),
@@ -56,6 +56,11 @@ pub(super) fn group(group: &GroupView) -> String {
     }));
     text.push_str(&format!("\n{}", table(&agents)));
     text
+}
+
+/// An agent's place, with its folder if it has one.
+fn place(runner: &str, folder: &str) -> String {
+    if folder.is_empty() { runner.to_owned() } else { format!("{runner}:{}", one_line(folder)) }
 }
 
 /// A message that was posted.

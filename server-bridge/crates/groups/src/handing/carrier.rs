@@ -17,7 +17,8 @@ use super::fault::Fault;
 use super::find::Outputs;
 use super::pass::{Names, parts, pass, removed};
 use super::relay::Limits;
-use crate::limits::{HANDED_AT_ONCE, HANDED_MAX_BYTES};
+use crate::folder::below;
+use crate::limits::{HANDED_AT_ONCE, HANDED_DIRECTORY, HANDED_MAX_BYTES};
 
 /// What a look for outputs found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,7 +172,7 @@ impl Carrier {
         self.spawn(call, Job::Passed(Passed::Running), work, async move {
             // If this fails, the next hand-over to this machine tidies up.
             if let Ok((to, _)) = this.open(&job.to).await {
-                let _ = this.tidy(&to, &job.row.token).await;
+                let _ = this.tidy(&to, &handed(&job.to), &job.row.token).await;
             }
         });
     }
@@ -183,8 +184,9 @@ impl Carrier {
         // The semaphore is never closed.
         let _slot = slots.acquire().await;
         let ((from, owner), (to, _)) = (self.open(&job.from).await?, self.open(&job.to).await?);
-        self.tidy(&to, &job.row.token).await?;
-        let names = Names { base: &job.base, token: &job.row.token };
+        let handed = handed(&job.to);
+        self.tidy(&to, &handed, &job.row.token).await?;
+        let names = Names { base: &job.base, handed: &handed, token: &job.row.token };
         let done =
             pass(&self.outputs(&from, &job.outputs, &job.from, &owner), &to, names, self.limits).await?;
         let HandedOver { directory, files, size_bytes, .. } = &done;
@@ -202,8 +204,8 @@ impl Carrier {
     }
 
     /// Removes what is half-written on a machine: of this hand-over, and of those that have ended. Another server's is left alone.
-    async fn tidy(&self, to: &Sandbox, token: &str) -> Result<(), Fault> {
-        for part in parts(to).await? {
+    async fn tidy(&self, to: &Sandbox, handed: &str, token: &str) -> Result<(), Fault> {
+        for part in parts(to, handed).await? {
             if part.token == token || self.store.is_handover_ended(&part.token).await? {
                 removed(to, &part.path).await?;
             }
@@ -286,6 +288,11 @@ impl Carrier {
     fn jobs(&self) -> MutexGuard<'_, HashMap<i64, Entry>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The directory that holds what is handed over to an agent.
+fn handed(agent: &GroupAgent) -> String {
+    below(&agent.folder, HANDED_DIRECTORY)
 }
 
 fn said(fault: &Fault) -> String {

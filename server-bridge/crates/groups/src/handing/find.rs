@@ -9,6 +9,7 @@ use store::{GroupAgent, User};
 
 use super::fault::{At, Fault};
 use super::relay::Limits;
+use crate::folder::below;
 use crate::limits::HANDED_DIRECTORY;
 
 /// The outputs of a step, as they were on its agent's machine at one time.
@@ -39,7 +40,7 @@ impl Outputs<'_> {
     /// # Errors
     /// [`Fault::Missing`] names all that are not there; [`Fault::Never`] if the owner's rules keep one from being read.
     pub(crate) async fn find(&self) -> Result<Found, Fault> {
-        let found = find(self.sandbox, self.outputs, self.limits).await?;
+        let found = find(self.sandbox, &self.agent.folder, self.outputs, self.limits).await?;
         let Some(chat) = &self.agent.chat else { return Ok(found) };
         let paths: Vec<_> =
             found.seen.keys().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
@@ -56,15 +57,16 @@ impl Outputs<'_> {
     }
 }
 
-/// Finds outputs, whatever the rules say.
-async fn find(sandbox: &Sandbox, outputs: &[String], limits: Limits) -> Result<Found, Fault> {
+/// Finds outputs of a folder, whatever the rules say.
+async fn find(sandbox: &Sandbox, folder: &str, outputs: &[String], limits: Limits) -> Result<Found, Fault> {
     let mut found = Found { directories: BTreeSet::new(), files: BTreeSet::new(), seen: BTreeMap::new() };
     let mut missing = Vec::new();
     for output in outputs {
         let is_there = if is_pattern(output) {
-            found.add_matches(sandbox, output, limits).await?
+            found.add_matches(sandbox, folder, output, limits).await?
         } else {
-            found.add(sandbox, output.trim_end_matches('/').as_bytes(), output.ends_with('/')).await?
+            let path = below(folder, output.trim_end_matches('/'));
+            found.add(sandbox, path.as_bytes(), output.ends_with('/')).await?
         };
         if !is_there {
             missing.push(output.clone());
@@ -116,11 +118,19 @@ impl Found {
     }
 
     /// Adds what matches a pattern; returns false if nothing does.
-    async fn add_matches(&mut self, sandbox: &Sandbox, pattern: &str, limits: Limits) -> Result<bool, Fault> {
-        let mut entries = glob(sandbox, pattern, b".", limits).await?;
+    async fn add_matches(
+        &mut self,
+        sandbox: &Sandbox,
+        folder: &str,
+        pattern: &str,
+        limits: Limits,
+    ) -> Result<bool, Fault> {
+        let path = if folder.is_empty() { "." } else { folder };
+        let mut entries = glob(sandbox, pattern, path.as_bytes(), limits).await?;
         // What was handed over to this agent is no output of its own, unless it is named.
         let handed = format!("{HANDED_DIRECTORY}/");
         if !pattern.starts_with(&handed) {
+            let handed = below(folder, &handed);
             entries.retain(|entry| !entry.path.starts_with(handed.as_bytes()));
         }
         let is_there = !entries.is_empty();

@@ -12,9 +12,8 @@ use super::fault::{At, Fault};
 use super::find::{Found, Outputs};
 use super::listing::{Listing, hex};
 use super::relay::{Below, Limits, Relay};
-use crate::limits::{
-    HANDED_DIRECTORY, HANDED_FINISH_TIMEOUT, HANDED_NAMES_MAX, HANDED_READS_MAX, HANDED_STALL_TIMEOUT,
-};
+use crate::folder::inside;
+use crate::limits::{HANDED_FINISH_TIMEOUT, HANDED_NAMES_MAX, HANDED_READS_MAX, HANDED_STALL_TIMEOUT};
 
 /// The permission bits of the directories that hold what is handed over.
 const DIRECTORY_MODE: u32 = 0o755;
@@ -27,6 +26,8 @@ const PART_PREFIX: &str = ".part-";
 pub(crate) struct Names<'a> {
     /// The directory in which it ends, if that is free.
     pub(crate) base: &'a str,
+    /// The directory that holds all that is handed over to its agent, in which it is written until it is complete.
+    pub(crate) handed: &'a str,
     /// Part of the name that it has until it is complete.
     pub(crate) token: &'a str,
 }
@@ -42,7 +43,7 @@ pub(crate) async fn pass(
     limits: Limits,
 ) -> Result<HandedOver, Fault> {
     // A late write of an earlier attempt must not meet this one.
-    let part = format!("{HANDED_DIRECTORY}/{PART_PREFIX}{}-{:08x}", names.token, rand::random::<u32>());
+    let part = format!("{}/{PART_PREFIX}{}-{:08x}", names.handed, names.token, rand::random::<u32>());
     let passed = passed(from, to, names, &part, limits).await;
     if passed.is_err() {
         // It is removed at the next attempt, if the machine is away.
@@ -58,7 +59,7 @@ async fn passed(
     part: &str,
     limits: Limits,
 ) -> Result<HandedOver, Fault> {
-    let listing = send(from, to, part, limits).await?;
+    let listing = send(from, to, part).await?;
     let hash = listing.hash();
     if read_back(to, part, limits).await? != hash {
         let at = At { place: to.place(), reads: false, path: part.as_bytes() };
@@ -75,13 +76,13 @@ async fn passed(
 }
 
 /// Sends outputs as they are at one time: if something writes to them meanwhile, they are sent once more.
-async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str, limits: Limits) -> Result<Listing, Fault> {
+async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str) -> Result<Listing, Fault> {
     for read in 0..HANDED_READS_MAX {
         if read > 0 {
             removed(to, part).await?;
         }
         let before = from.find().await?;
-        match send_found(from.sandbox, &before, to, part, limits).await {
+        match send_found(from, &before, to, part).await {
             Ok(listing) => {
                 if from.find().await? == before {
                     return Ok(listing);
@@ -98,16 +99,17 @@ async fn send(from: &Outputs<'_>, to: &Sandbox, part: &str, limits: Limits) -> R
 }
 
 async fn send_found(
-    from: &Sandbox,
+    outputs: &Outputs<'_>,
     found: &Found,
     to: &Sandbox,
     part: &str,
-    limits: Limits,
 ) -> Result<Listing, Fault> {
+    let Outputs { sandbox: from, limits, agent, .. } = *outputs;
     let writing = At { place: to.place(), reads: false, path: part.as_bytes() };
     let mut writer = to.write_tree(part.as_bytes(), false).await.map_err(|error| writing.fault(&error))?;
     let mut relay = Relay::new(limits);
-    let mut piped = Pipe { from, relay: &mut relay, writer: &mut writer, writing, limits };
+    let folder = agent.folder.as_str();
+    let mut piped = Pipe { from, folder, relay: &mut relay, writer: &mut writer, writing, limits };
     for directory in &found.directories {
         piped.directory(directory).await?;
     }
@@ -123,6 +125,8 @@ async fn send_found(
 /// From one machine, through the relay, to the other one.
 struct Pipe<'a> {
     from: &'a Sandbox,
+    /// The folder that the outputs are in; their paths in the tree begin below it.
+    folder: &'a str,
     relay: &'a mut Relay,
     writer: &'a mut TreeWriter,
     writing: At<'a>,
@@ -132,12 +136,13 @@ struct Pipe<'a> {
 impl Pipe<'_> {
     async fn directory(&mut self, path: &[u8]) -> Result<(), Fault> {
         let (at, limits) = (At { place: self.from.place(), reads: true, path }, self.limits);
-        self.lead_to(path, at)?;
+        let inner = self.inner(path, at)?;
+        self.lead_to(inner, at)?;
         let mut tree = within(HANDED_STALL_TIMEOUT, at, self.from.read_tree(path)).await?;
         let mut reader = Reader::new();
         while let Some(piece) = next(at, tree.next()).await? {
             reader
-                .push(&piece, &mut Below { relay: self.relay, path })
+                .push(&piece, &mut Below { relay: self.relay, path: inner })
                 .map_err(|error| at.archive(&error, limits))?;
             self.flush().await?;
         }
@@ -151,10 +156,11 @@ impl Pipe<'_> {
 
     async fn file(&mut self, path: &[u8]) -> Result<(), Fault> {
         let at = At { place: self.from.place(), reads: true, path };
-        self.lead_to(path, at)?;
+        let inner = self.inner(path, at)?;
+        self.lead_to(inner, at)?;
         let mut file = within(HANDED_STALL_TIMEOUT, at, self.from.read_file(path, Range::default())).await?;
         let (size_bytes, mode) = (file.size_bytes(), file.mode() & 0o777);
-        let entry = Entry { kind: Kind::File, path: path.to_vec(), link: Vec::new(), mode, size_bytes };
+        let entry = Entry { kind: Kind::File, path: inner.to_vec(), link: Vec::new(), mode, size_bytes };
         self.relay.entry(entry).map_err(|error| self.refused(at, error))?;
         let mut left = size_bytes;
         while let Some(piece) = next(at, file.next()).await? {
@@ -167,6 +173,14 @@ impl Pipe<'_> {
         }
         self.relay.end_of_file().map_err(|error| self.refused(at, error))?;
         self.flush().await
+    }
+
+    /// An output's path in the tree.
+    fn inner<'p>(&self, path: &'p [u8], at: At<'_>) -> Result<&'p [u8], Fault> {
+        // The runner is not trusted.
+        let outside =
+            || Fault::Never(at.said("the machine names a path that leads out of the agent's folder"));
+        inside(self.folder, path).ok_or_else(outside)
     }
 
     fn lead_to(&mut self, path: &[u8], at: At<'_>) -> Result<(), Fault> {
@@ -246,18 +260,20 @@ pub(crate) struct Part {
     pub(crate) token: String,
 }
 
-/// Everything half-written on a machine.
+/// Everything half-written in the directory that holds what is handed over to an agent.
 ///
 /// # Errors
 /// [`Fault`].
-pub(crate) async fn parts(to: &Sandbox) -> Result<Vec<Part>, Fault> {
-    let at = At { place: to.place(), reads: true, path: HANDED_DIRECTORY.as_bytes() };
+pub(crate) async fn parts(to: &Sandbox, handed: &str) -> Result<Vec<Part>, Fault> {
+    let at = At { place: to.place(), reads: true, path: handed.as_bytes() };
     let mut parts = Vec::new();
-    let mut reader = to.read_dir(HANDED_DIRECTORY.as_bytes()).await.map_err(|error| at.fault(&error))?;
+    let mut reader = to.read_dir(handed.as_bytes()).await.map_err(|error| at.fault(&error))?;
     loop {
         match timeout(HANDED_STALL_TIMEOUT, reader.next_batch()).await {
             Ok(None) => return Ok(parts),
-            Ok(Some(Ok(entries))) => parts.extend(entries.iter().filter_map(|entry| part(&entry.name))),
+            Ok(Some(Ok(entries))) => {
+                parts.extend(entries.iter().filter_map(|entry| part(handed, &entry.name)))
+            }
             Ok(Some(Err(SandboxError::Remote { kind: ErrorKind::NotFound, .. }))) => return Ok(parts),
             Ok(Some(Err(error))) => return Err(at.fault(&error)),
             Err(_) => return Err(at.stalled()),
@@ -266,10 +282,10 @@ pub(crate) async fn parts(to: &Sandbox) -> Result<Vec<Part>, Fault> {
 }
 
 /// The part that has this name.
-fn part(name: &[u8]) -> Option<Part> {
+fn part(handed: &str, name: &[u8]) -> Option<Part> {
     let name = std::str::from_utf8(name).ok()?;
     let (token, _) = name.strip_prefix(PART_PREFIX)?.split_once('-')?;
-    Some(Part { path: format!("{HANDED_DIRECTORY}/{name}"), token: token.to_owned() })
+    Some(Part { path: format!("{handed}/{name}"), token: token.to_owned() })
 }
 
 /// Removes something half-written.

@@ -2,7 +2,6 @@
 
 use sqlx::FromRow;
 
-use crate::chats::create_in;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{
     AGENT_TOOLS_MAX_BYTES, GROUP_AGENTS, GROUP_PEOPLE, PERSONA_MAX_BYTES, SETTING_VALUE_MAX_BYTES,
@@ -75,6 +74,8 @@ pub struct GroupAgent {
     pub persona: String,
     /// The names of the tools that it may have, as a JSON list; all of its owner's without one.
     pub tools_json: Option<String>,
+    /// Its folder, relative to the workspace of its machine; empty for the whole workspace.
+    pub folder: String,
     /// The chat that it works in, once it has one.
     #[sqlx(rename = "chat_id")]
     pub chat: Option<ChatId>,
@@ -100,12 +101,15 @@ pub struct AgentDraft<'a> {
     /// The names of the tools that it may have, in which `*` stands for any text, as a JSON list; `None` for those that it has, which are all of
     /// its owner's for a new agent.
     pub tools_json: Option<&'a str>,
+    /// Its folder, relative to the workspace of its machine, empty for the whole workspace; `None` for the one that it has, which is the whole
+    /// workspace for a new agent.
+    pub folder: Option<&'a str>,
 }
 
 macro_rules! agents {
     () => {
-        "SELECT a.id, a.group_id, a.handle, a.owner_id, u.name AS owner_name, a.runner, a.approval, a.model, a.persona, a.tools_json, a.chat_id,
-            a.seen_id, a.removed_at_ms IS NOT NULL AS is_removed
+        "SELECT a.id, a.group_id, a.handle, a.owner_id, u.name AS owner_name, a.runner, a.approval, a.model, a.persona, a.tools_json, a.folder,
+            a.chat_id, a.seen_id, a.removed_at_ms IS NOT NULL AS is_removed
          FROM group_agents a JOIN users u ON u.id = a.owner_id"
     };
 }
@@ -248,41 +252,19 @@ impl Store {
             .await?)
     }
 
-    /// The id of the agent whose chat this is, also after the agent was removed; `None` for a chat that people have to themselves.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn group_agent_in(&self, chat: &ChatId) -> Result<Option<i64>> {
-        Ok(query_scalar("SELECT id FROM group_agents WHERE chat_id = $1")
-            .bind(chat)
-            .fetch_optional(self.database.latest())
-            .await?)
-    }
-
-    /// The names of the tools that the agent whose chat this is may have, as a JSON list; `None` for one that may have all of its owner's, and for a chat that
-    /// people have to themselves.
-    ///
-    /// # Errors
-    /// [`Error::Database`].
-    pub async fn tools_of_agent_in(&self, chat: &ChatId) -> Result<Option<String>> {
-        let tools: Option<Option<String>> =
-            query_scalar("SELECT tools_json FROM group_agents WHERE chat_id = $1")
-                .bind(chat)
-                .fetch_optional(self.database.latest())
-                .await?;
-        Ok(tools.flatten())
-    }
-
     /// Adds an agent to a group, or changes the settings of the one that this user has there under the handle; returns its id.
     ///
     /// # Errors
     /// [`Error::Taken`] if another user's agent has the handle; [`Error::Invalid`] beyond 50 agents, 16 KiB of persona and 16 KiB of tools.
     pub async fn put_group_agent(&self, group: i64, owner: UserId, draft: AgentDraft<'_>) -> Result<i64> {
-        let AgentDraft { handle, runner, approval, model, persona, tools_json } = draft;
+        let AgentDraft { handle, runner, approval, model, persona, tools_json, folder } = draft;
         check_length("persona", persona, PERSONA_MAX_BYTES)?;
-        for (what, text) in
-            [("handle", handle), ("runner's name", runner), ("model's name", model.unwrap_or(""))]
-        {
+        for (what, text) in [
+            ("handle", handle),
+            ("runner's name", runner),
+            ("model's name", model.unwrap_or("")),
+            ("folder", folder.unwrap_or("")),
+        ] {
             check_length(what, text, SETTING_VALUE_MAX_BYTES)?;
         }
         check_length("list of tools", tools_json.unwrap_or(""), AGENT_TOOLS_MAX_BYTES)?;
@@ -300,9 +282,20 @@ impl Store {
                 return Err(Error::Taken { what: "agent", name: handle.to_owned() });
             }
             Some((id, _)) => {
+                // Its chat leaves a folder that is no longer its own, or is on another machine.
+                query(
+                    "UPDATE chats SET cwd = (SELECT COALESCE($1, a.folder) FROM group_agents a WHERE a.id = $2)
+                     WHERE id = (SELECT a.chat_id FROM group_agents a
+                        WHERE a.id = $2 AND (a.folder <> COALESCE($1, a.folder) OR a.runner <> $3))",
+                )
+                .bind(folder)
+                .bind(id)
+                .bind(runner)
+                .execute(&mut transaction)
+                .await?;
                 query(
                     "UPDATE group_agents SET handle = $1, runner = $2, approval = $3, model = $4, persona = $5,
-                        tools_json = COALESCE($6, tools_json)
+                        tools_json = COALESCE($6, tools_json), folder = COALESCE($8, folder)
                      WHERE id = $7",
                 )
                 .bind(handle)
@@ -312,6 +305,7 @@ impl Store {
                 .bind(persona)
                 .bind(tools_json)
                 .bind(id)
+                .bind(folder)
                 .execute(&mut transaction)
                 .await?;
                 id
@@ -328,8 +322,8 @@ impl Store {
                     return Err(Error::Invalid { what: "group", rule });
                 }
                 query_scalar(
-                    "INSERT INTO group_agents (group_id, handle, handle_key, owner_id, runner, approval, model, persona, created_at_ms, tools_json)
-                     SELECT $1, $2, $3, p.user_id, $5, $6, $7, $8, $9, $10 FROM group_people p WHERE p.group_id = $1 AND p.user_id = $4
+                    "INSERT INTO group_agents (group_id, handle, handle_key, owner_id, runner, approval, model, persona, created_at_ms, tools_json, folder)
+                     SELECT $1, $2, $3, p.user_id, $5, $6, $7, $8, $9, $10, $11 FROM group_people p WHERE p.group_id = $1 AND p.user_id = $4
                      RETURNING id",
                 )
                 .bind(group)
@@ -342,6 +336,7 @@ impl Store {
                 .bind(persona)
                 .bind(self.now_ms())
                 .bind(tools_json)
+                .bind(folder.unwrap_or(""))
                 .fetch_optional(&mut transaction)
                 .await?
                 // Its owner was removed meanwhile.
@@ -375,46 +370,6 @@ impl Store {
         touch(&mut transaction, group, self.now_ms()).await?;
         transaction.commit().await?;
         self.database.checkpoint().await
-    }
-
-    /// The chat that an agent works in, with its present settings: the one that it has, or a new one. The approval mode is `approval`.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`] if the agent is gone.
-    pub async fn agent_chat(&self, agent: &GroupAgent, title: &str, approval: &str) -> Result<ChatId> {
-        let mut transaction = self.database.write(Scope::User(agent.owner)).await?;
-        let known: Option<Option<ChatId>> =
-            query_scalar("SELECT chat_id FROM group_agents WHERE id = $1 AND removed_at_ms IS NULL")
-                .bind(agent.id)
-                .fetch_optional(&mut transaction)
-                .await?;
-        let known = known.ok_or_else(|| Error::not_found("agent", &agent.handle))?;
-        let chat = match known {
-            Some(chat) => chat,
-            None => {
-                let chat = create_in(&mut transaction, agent.owner, self.now_ms()).await?.id;
-                query("UPDATE chats SET title = $1 WHERE id = $2")
-                    .bind(title)
-                    .bind(&chat)
-                    .execute(&mut transaction)
-                    .await?;
-                query("UPDATE group_agents SET chat_id = $1 WHERE id = $2")
-                    .bind(&chat)
-                    .bind(agent.id)
-                    .execute(&mut transaction)
-                    .await?;
-                chat
-            }
-        };
-        query("UPDATE chats SET runner = $1, approval = $2, model = COALESCE($3, model) WHERE id = $4")
-            .bind(&agent.runner)
-            .bind(approval)
-            .bind(agent.model.as_deref())
-            .bind(&chat)
-            .execute(&mut transaction)
-            .await?;
-        transaction.commit().await?;
-        Ok(chat)
     }
 }
 

@@ -1,3 +1,4 @@
+mod folders;
 mod memories;
 mod messages;
 
@@ -22,7 +23,15 @@ async fn user(store: &Store, name: &str) -> User {
 }
 
 fn draft(handle: &str) -> AgentDraft<'_> {
-    AgentDraft { handle, runner: "laptop", approval: "ask", model: None, persona: "", tools_json: None }
+    AgentDraft {
+        handle,
+        runner: "laptop",
+        approval: "ask",
+        model: None,
+        persona: "",
+        tools_json: None,
+        folder: None,
+    }
 }
 
 impl World {

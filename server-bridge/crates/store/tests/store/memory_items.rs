@@ -219,6 +219,7 @@ async fn what_an_agent_of_a_group_remembered_leaves_no_trace_in_the_file() {
             model: None,
             persona: "",
             tools_json: None,
+            folder: None,
         };
         let agent = store.put_group_agent(group, ann, draft).await.unwrap();
         let holder = MemoryHolder::agent(ann, agent);

@@ -51,6 +51,7 @@ async fn filled(path: &Path) {
         model: None,
         persona: "",
         tools_json: None,
+        folder: None,
     };
     let agent = store.put_group_agent(group, bob, draft).await.unwrap();
     store.add_memory(MemoryHolder::agent(bob, agent), &MEMORY).await.unwrap();

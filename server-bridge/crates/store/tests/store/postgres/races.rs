@@ -253,6 +253,7 @@ async fn an_agent_that_is_removed_while_it_remembers_leaves_no_memory() {
         model: None,
         persona: "",
         tools_json: None,
+        folder: None,
     };
     for _ in 0..PAIRS {
         let agent = stores[0].put_group_agent(group, ann, draft).await.unwrap();

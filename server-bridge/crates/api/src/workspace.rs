@@ -1,0 +1,73 @@
+//! Workspaces of a group's agents: the folder that an agent works in, and the documents there that tell it who it is.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::words::WorkspaceFileState;
+
+/// A template of a workspace, in the language that the request asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentTemplate {
+    /// Its name, the same in all languages.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// What such an agent does.
+    pub about: String,
+    /// Its documents: `SOUL.md`, `IDENTITY.md`, `USER.md` and `TOOLS.md`.
+    pub files: Vec<WorkspaceFile>,
+}
+
+/// The text of a document of a workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WorkspaceFile {
+    /// Its name: `SOUL.md`, `IDENTITY.md`, `USER.md` or `TOOLS.md`.
+    pub name: String,
+    /// Its text, at most 8 KiB, which is as much as the agent reads of it.
+    pub text: String,
+}
+
+/// The documents to make in an agent's workspace. Those that exist are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WorkspaceMake {
+    /// The name of the template whose documents are made, in the language that the request asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// Texts in place of the template's, or without one. A document with an empty text is not made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<WorkspaceFile>,
+}
+
+/// The workspace of an agent, as it is on its machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentWorkspace {
+    /// The place that the agent works on.
+    pub runner: String,
+    /// The agent's folder, relative to the workspace of that place; empty for the whole workspace.
+    pub folder: String,
+    /// True if the folder exists.
+    pub exists: bool,
+    /// The documents that an agent reads.
+    pub files: Vec<WorkspaceFileView>,
+}
+
+/// A document of a workspace, as it is on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WorkspaceFileView {
+    /// Its name.
+    pub name: String,
+    /// Its state.
+    pub state: WorkspaceFileState,
+    /// Its size in bytes; null if it is not present.
+    #[serde(default)]
+    #[schema(required)]
+    pub size_bytes: Option<u64>,
+    /// Why its name cannot be used; empty unless it is blocked.
+    #[serde(default)]
+    #[schema(required)]
+    pub reason: String,
+    /// True if the request made it.
+    #[serde(default)]
+    #[schema(required)]
+    pub made: bool,
+}

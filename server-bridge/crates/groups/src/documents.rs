@@ -1,0 +1,277 @@
+//! The folder of an agent on its machine, and the documents in it.
+//!
+//! Everything goes through the agent's runner, which lets nothing leave its workspace. A document that exists is never replaced: the runner
+//! writes a new one only where nothing is, even if something appears there at the last moment. Whatever ends halfway, each document is whole or
+//! missing, and the same request again makes those that are missing.
+
+use api::words::WorkspaceFileState as State;
+use api::workspace::{AgentWorkspace, WorkspaceFile, WorkspaceFileView};
+use execs::{route_request, sandbox_user};
+use sandbox::{ErrorKind, FileKind, Present, Resolved, RouteError, Sandbox, SandboxError, WriteOptions};
+use store::{ChatId, GroupAgent, User};
+use tokio::time::timeout;
+
+use crate::error::{Error, Result};
+use crate::folder::below;
+use crate::house::Inner;
+use crate::limits::{WORKSPACE_ANSWER_TIMEOUT, WORKSPACE_FILES};
+use crate::obstacle::Obstacle;
+
+/// The permission bits of a folder that is made.
+const FOLDER_MODE: u32 = 0o755;
+
+/// The permission bits of a document that is made.
+const FILE_MODE: u32 = 0o644;
+
+/// The workspace of an agent on a machine that is connected.
+pub(crate) struct Workspace {
+    sandbox: Sandbox,
+    /// The folder, relative to the machine's workspace; empty for all of it.
+    folder: String,
+}
+
+/// What was made of a workspace, also if something failed after it.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    /// True if the folder was.
+    pub(crate) folder: bool,
+    /// The names of documents.
+    pub(crate) files: Vec<String>,
+}
+
+/// What has the name of a document.
+enum Seen {
+    /// A file of this size in bytes.
+    Present(u64),
+    /// Nothing; it can be written to this path, which has no links in it.
+    Missing(Vec<u8>),
+    /// Something else.
+    Blocked(String),
+}
+
+impl Inner {
+    /// The workspace of an agent of this owner.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if its machine cannot be used now.
+    pub(crate) async fn workspace_of(&self, owner: &User, agent: &GroupAgent) -> Result<Workspace> {
+        let request = route_request(&self.store, agent.owner, Some(&agent.runner)).await?;
+        let user = sandbox_user(owner);
+        let opened = timeout(WORKSPACE_ANSWER_TIMEOUT, self.router.for_user(&user, &request));
+        match opened.await {
+            Ok(Ok(sandbox)) => Ok(Workspace { sandbox, folder: agent.folder.clone() }),
+            Ok(Err(error)) => Err(unreachable(&agent.handle, error)),
+            Err(_) => Err(late(&agent.runner)),
+        }
+    }
+
+    /// Makes the folder of the agent whose chat this is, if it is missing, so that its turn can begin there. Returns the reason if that is not
+    /// possible. A machine that is away is left to the turn to report; one that is too old for this works where the folder is.
+    pub(crate) async fn prepare(&self, owner: &User, chat: &ChatId) -> Option<String> {
+        let agent = match self.store.agent_of_chat(chat).await {
+            Ok(agent) => agent.filter(|agent| !agent.folder.is_empty() && agent.owner == owner.id)?,
+            Err(error) => {
+                tracing::warn!(%error, "the folder of an agent could not be looked up");
+                return None;
+            }
+        };
+        let workspace = self.workspace_of(owner, &agent).await.ok()?;
+        let Err(error) = workspace.make_folder(&mut Made::default()).await else { return None };
+        match error.kind() {
+            "offline" | "lost" | "busy" | "shutting_down" | "unsupported" => None,
+            _ => Some(error.message()),
+        }
+    }
+}
+
+impl Workspace {
+    /// The workspace as it is now; `made` are the documents that the request made.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if its folder cannot be used.
+    pub(crate) async fn view(&self, runner: &str, made: &[String]) -> Result<AgentWorkspace> {
+        let root = self.root().await?;
+        let mut files = Vec::new();
+        for name in WORKSPACE_FILES {
+            let seen = match &root {
+                Some(root) => self.look(root, name).await?,
+                None => Seen::Missing(Vec::new()),
+            };
+            let (state, size_bytes, reason) = match seen {
+                Seen::Present(size_bytes) => (State::Present, Some(size_bytes), String::new()),
+                Seen::Missing(_) => (State::Missing, None, String::new()),
+                Seen::Blocked(why) => (State::Blocked, None, why),
+            };
+            let made = made.iter().any(|made| made == name);
+            files.push(WorkspaceFileView { name: name.to_owned(), state, size_bytes, reason, made });
+        }
+        let (runner, folder) = (runner.to_owned(), self.folder.clone());
+        Ok(AgentWorkspace { runner, folder, exists: root.is_some(), files })
+    }
+
+    /// Makes the folder and those of the documents that are missing; `made` says what was made, also after an error.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] that says what could not be made, and why.
+    pub(crate) async fn make(&self, files: &[WorkspaceFile], made: &mut Made) -> Result<()> {
+        let root = self.make_folder(made).await?;
+        for WorkspaceFile { name, text } in files {
+            let Seen::Missing(path) = self.look(&root, name).await? else { continue };
+            if self.write(&path, name, text).await? {
+                made.files.push(name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the folder if it is missing; returns its path without links.
+    async fn make_folder(&self, made: &mut Made) -> Result<Vec<u8>> {
+        if let Some(root) = self.root().await? {
+            return Ok(root);
+        }
+        let making = self.sandbox.mkdir_all(self.folder.as_bytes(), FOLDER_MODE);
+        within(&self.sandbox, making).await.map_err(|why| self.refused(&why, "cannot be made"))?;
+        made.folder = true;
+        let gone = || {
+            Error::refused(
+                "not_found",
+                format!("the folder {} was removed meanwhile; try again", self.folder),
+            )
+        };
+        self.root().await?.ok_or_else(gone)
+    }
+
+    /// The folder's path without links; `None` if it does not exist.
+    async fn root(&self) -> Result<Option<Vec<u8>>> {
+        let path = if self.folder.is_empty() { "." } else { &self.folder };
+        let found = within(&self.sandbox, self.sandbox.resolve(path.as_bytes())).await;
+        let Resolved { path, found, .. } =
+            found.map_err(|why| self.refused(&why, "cannot be used"))?.ok_or_else(|| self.too_old())?;
+        match found {
+            None => Ok(None),
+            Some(found) if found.kind == FileKind::Directory => Ok(Some(path.as_bytes().to_vec())),
+            Some(_) => Err(self.refused(
+                &Problem { kind: "conflict", why: "a file has this name; choose another folder".to_owned() },
+                "cannot be used",
+            )),
+        }
+    }
+
+    /// What has the name of a document in a folder without links.
+    async fn look(&self, root: &[u8], name: &str) -> Result<Seen> {
+        let path = match root {
+            b"." => name.as_bytes().to_vec(),
+            root => [root, b"/", name.as_bytes()].concat(),
+        };
+        let answer = timeout(WORKSPACE_ANSWER_TIMEOUT, self.sandbox.resolve(&path)).await;
+        let Resolved { path: target, found, .. } = match answer {
+            Ok(Ok(Some(resolved))) => resolved,
+            Ok(Ok(None)) => return Err(self.too_old()),
+            // The runner refuses what has this name.
+            Ok(Err(SandboxError::Remote { kind, message })) if !is_passing(kind) => {
+                return Ok(Seen::Blocked(message));
+            }
+            Ok(Err(error)) => return Err(self.refused(&Problem::from(error), "cannot be used")),
+            Err(_) => return Err(late(self.sandbox.place())),
+        };
+        Ok(match found {
+            Some(found) if found.kind == FileKind::File => Seen::Present(found.size_bytes),
+            Some(_) => Seen::Blocked("it is not a file".to_owned()),
+            None if target.as_bytes() == path => Seen::Missing(path),
+            None => Seen::Blocked("it is a link that leads nowhere".to_owned()),
+        })
+    }
+
+    /// Writes a document where nothing is; returns false if something has taken its name meanwhile.
+    async fn write(&self, path: &[u8], name: &str, text: &str) -> Result<bool> {
+        let options = WriteOptions {
+            mode: Some(FILE_MODE),
+            size_bytes: Some(text.len() as u64),
+            present: Some(Present::Nothing),
+            ..WriteOptions::default()
+        };
+        let writing = async {
+            let mut writer = self.sandbox.write_file(path, options).await?;
+            writer.write(text.as_bytes()).await?;
+            writer.finish().await
+        };
+        match within(&self.sandbox, writing).await {
+            Ok(_) => Ok(true),
+            Err(Problem { kind: "precondition_failed", .. }) => Ok(false),
+            Err(Problem { kind, why }) => {
+                let (path, place) = (below(&self.folder, name), self.sandbox.place());
+                Err(Error::refused(kind, format!("{path} on {place} cannot be written: {why}")))
+            }
+        }
+    }
+
+    fn refused(&self, Problem { kind, why }: &Problem, what: &str) -> Error {
+        let place = self.sandbox.place();
+        let text = match self.folder.as_str() {
+            "" => format!("the workspace of {place} {what}: {why}"),
+            folder => format!("the folder {folder} on {place} {what}: {why}"),
+        };
+        Error::refused(kind, text)
+    }
+
+    fn too_old(&self) -> Error {
+        let place = self.sandbox.place();
+        let text = format!("the runner {place} is too old to make workspaces; update it");
+        Error::refused("unsupported", text)
+    }
+}
+
+/// Why a machine did not do something.
+struct Problem {
+    kind: &'static str,
+    why: String,
+}
+
+impl From<SandboxError> for Problem {
+    fn from(error: SandboxError) -> Self {
+        Self { kind: error.kind(), why: error.to_string() }
+    }
+}
+
+/// The answer of a machine.
+async fn within<T>(
+    sandbox: &Sandbox,
+    answer: impl Future<Output = Result<T, SandboxError>>,
+) -> Result<T, Problem> {
+    match timeout(WORKSPACE_ANSWER_TIMEOUT, answer).await {
+        Ok(answer) => answer.map_err(Problem::from),
+        Err(_) => Err(Problem { kind: "unavailable", why: no_answer(sandbox.place()) }),
+    }
+}
+
+/// The machine did nothing for too long.
+pub(crate) fn late(place: &str) -> Error {
+    Error::refused("unavailable", no_answer(place))
+}
+
+fn no_answer(place: &str) -> String {
+    format!("{place} did not answer in time; try again")
+}
+
+/// True for an error that says nothing about the path.
+fn is_passing(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Busy
+            | ErrorKind::ShuttingDown
+            | ErrorKind::Cancelled
+            | ErrorKind::Lost
+            | ErrorKind::Ambiguous
+    )
+}
+
+fn unreachable(handle: &str, error: RouteError) -> Error {
+    let kind = error.kind();
+    let obstacle = Obstacle::from(error);
+    let next = match obstacle {
+        Obstacle::Now(_) => "; start it, and make the workspace then",
+        Obstacle::Revoked(_) => "; choose another machine for the agent",
+        Obstacle::Lasting(_) => "",
+    };
+    Error::refused(kind, format!("the workspace of @{handle} cannot be reached: {obstacle}{next}"))
+}

@@ -5,6 +5,7 @@
 mod asks;
 mod authors;
 mod chats;
+mod claims;
 mod database;
 mod enrolment;
 mod execs;

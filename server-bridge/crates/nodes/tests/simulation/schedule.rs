@@ -425,10 +425,13 @@ impl<'a> Schedule<'a> {
         }
         happened.homes += world.finish(database.changes_of_homes());
         self.machines.drain(..).for_each(|machine| machine.abort());
-        while self.processes.iter().any(Option::is_some) {
+        for _ in 0..REST {
             self.processes.iter_mut().flatten().for_each(|process| process.stop(false));
             self.pass(Duration::from_secs(1));
+            if self.processes.iter().all(Option::is_none) {
+                return self.happened;
+            }
         }
-        self.happened
+        panic!("a node does not stop within {REST} s")
     }
 }

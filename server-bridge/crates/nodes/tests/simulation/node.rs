@@ -10,7 +10,7 @@ use peers::Directory;
 use sandbox::{Disconnect, RouterConfig, SandboxRouter};
 use store::{Error, Store, UserId};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,6 +19,8 @@ use crate::house::{Call, House};
 
 /// How often a home that ends looks whether its work has.
 const END_CHECK: Duration = Duration::from_millis(20);
+/// How long commands may take to end when a node stops.
+const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The nodes only compare keys here: no connection between them is encrypted.
 const VERSION: &str = "0.1.0";
 
@@ -143,7 +145,9 @@ impl Node {
         self.stop.cancel();
         self.ledger.stop();
         self.execs.close();
-        tokio::join!(self.ledger.shutdown(), self.execs.wait());
+        let ended = async { tokio::join!(self.ledger.shutdown(), self.execs.wait()) };
+        // As the server does: what waits for a runner that is away ends with its link.
+        let _late = timeout(COMMANDS_STOP_TIMEOUT, ended).await;
         self.router.shutdown().await;
         self.end.cancel();
         self.nodes.leave().await;

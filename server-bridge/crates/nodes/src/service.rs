@@ -43,7 +43,7 @@ struct Inner {
     /// The homes of users at other nodes, by those nodes' URLs, until one says otherwise.
     elsewhere: Mutex<HashMap<UserId, String>>,
     /// The users whose work here is being ended.
-    ending: Mutex<HashSet<UserId>>,
+    ending: watch::Sender<HashSet<UserId>>,
     /// When the last renewal that succeeded was sent.
     renewed_at: Mutex<Instant>,
     tasks: TaskTracker,
@@ -103,7 +103,7 @@ impl Nodes {
             end_work: OnceLock::new(),
             claims: Mutex::default(),
             elsewhere: Mutex::default(),
-            ending: Mutex::default(),
+            ending: watch::Sender::default(),
             renewed_at: Mutex::new(joined_at),
             tasks: TaskTracker::new(),
             is_draining: AtomicBool::new(false),
@@ -259,7 +259,7 @@ impl Inner {
     }
 
     /// Takes over all that can be taken over now, in batches.
-    async fn sweep(&self) -> Result<(), Error> {
+    async fn sweep(self: &Arc<Self>) -> Result<(), Error> {
         loop {
             let claimed = self.store.sweep_homes(&self.new.id, SWEEP_BATCH).await?;
             if claimed.is_empty() {
@@ -267,29 +267,48 @@ impl Inner {
             }
             tracing::info!(users = claimed.len(), "took over users with unfinished work");
             for (user, fence) in claimed {
-                let turn = self.turn_of(user);
-                let _one_at_a_time = turn.lock().await;
-                // A request may have come first.
-                if self.member.fence(user) != Some(fence) {
-                    self.settle(user, fence).await;
+                if self.member.fence(user).is_some() {
+                    // Ending earlier work may take long: the others do not wait for that.
+                    let inner = Arc::clone(self);
+                    self.tasks.spawn(async move { inner.take_up(user, fence).await });
+                } else {
+                    self.take_up(user, fence).await;
                 }
             }
         }
     }
 
-    /// Makes this node a user's home after a change was refused with this fence; true if it is now.
-    async fn claim(self: &Arc<Self>, user: UserId, refused: i64) -> bool {
-        // What is being ended must not begin again.
-        if self.is_ending(user) {
-            return false;
-        }
+    /// Begins the work for a user whose home was swept up. If this node was the home before, and did not notice that it lost it, the work
+    /// of that time ends first: else it would go on beside the new, and nothing would end it.
+    async fn take_up(&self, user: UserId, fence: i64) {
         let turn = self.turn_of(user);
         let _one_at_a_time = turn.lock().await;
+        let known = self.member.fence(user);
+        // A request may have come first.
+        if known == Some(fence) {
+            return;
+        }
+        if known.is_some() {
+            self.lose(user).await;
+        }
+        self.settle(user, fence).await;
+    }
+
+    /// Makes this node a user's home after a change was refused with this fence; true if it is now.
+    async fn claim(self: &Arc<Self>, user: UserId, refused: i64) -> bool {
+        let turn = self.turn_of(user);
+        let _one_at_a_time = tokio::select! {
+            biased;
+            // What is being ended must not begin again. It does not wait for its turn either: the one that ends it has the turn, and
+            // waits for this.
+            () = self.ends(user) => return false,
+            turn = turn.lock() => turn,
+        };
         match self.member.fence(user) {
             Some(fence) if fence != refused => return true,
             Some(_) => {
                 // The task that makes this change is one of those that end.
-                self.lose_soon(user);
+                self.lose_soon(user, refused);
                 return false;
             }
             None => {}

@@ -191,12 +191,12 @@ impl Inner {
             }
         };
         for lost in self.member.known().into_iter().filter(|known| !ours.contains(known)) {
-            self.lose_soon(lost.0);
+            self.lose_soon(lost.0, lost.1);
         }
     }
 
-    /// Ends a user's work without waiting for its end.
-    pub(super) fn lose_soon(self: &Arc<Self>, user: UserId) {
+    /// Ends a user's work under this fence without waiting for its end.
+    pub(super) fn lose_soon(self: &Arc<Self>, user: UserId, fence: i64) {
         if self.is_ending(user) {
             return;
         }
@@ -204,22 +204,34 @@ impl Inner {
         self.tasks.spawn(async move {
             let turn = inner.turn_of(user);
             let _one_at_a_time = turn.lock().await;
-            inner.lose(user).await;
+            // It may be the home again by now, under another one.
+            if inner.member.fence(user) == Some(fence) {
+                inner.lose(user).await;
+            }
         });
     }
 
     pub(super) fn is_ending(&self, user: UserId) -> bool {
-        self.ending.lock().unwrap_or_else(PoisonError::into_inner).contains(&user)
+        self.ending.borrow().contains(&user)
+    }
+
+    /// Returns once a user's work is being ended.
+    pub(super) async fn ends(&self, user: UserId) {
+        let mut ending = self.ending.subscribe();
+        // The sender lives as long as this.
+        let _ends = ending.wait_for(|ending| ending.contains(&user)).await;
     }
 
     /// Ends a user's work and forgets the home. The caller holds the user's turn.
-    async fn lose(&self, user: UserId) {
+    pub(super) async fn lose(&self, user: UserId) {
         let was_home = self.member.fence(user).is_some();
         self.member.lost(user);
         if !was_home {
             return;
         }
-        self.ending.lock().unwrap_or_else(PoisonError::into_inner).insert(user);
+        self.ending.send_modify(|ending| {
+            ending.insert(user);
+        });
         let _ended = EndOnDrop { inner: self, user };
         tracing::info!(%user, "this node is not the user's home any more");
         let Some(end_work) = self.end_work.get() else { return };
@@ -238,6 +250,8 @@ struct EndOnDrop<'a> {
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
-        self.inner.ending.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.user);
+        self.inner.ending.send_modify(|ending| {
+            ending.remove(&self.user);
+        });
     }
 }

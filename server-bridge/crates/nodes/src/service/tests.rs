@@ -162,6 +162,81 @@ async fn a_home_is_the_node_that_was_asked_first_until_it_gives_the_home_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_wants_a_home_back_which_is_being_given_up_ends_with_it() {
+    let ([(node, store), _], [ann, _]) = two_nodes().await;
+    assert_eq!(node.home(ann).await.unwrap(), Home::Here);
+    let (work_ended, has_ended) = watch::channel(false);
+    node.set_end_work(Box::new(move |_| {
+        let mut has_ended = has_ended.clone();
+        Box::pin(async move {
+            has_ended.wait_for(|has_ended| *has_ended).await.unwrap();
+        })
+    }));
+    let turn = node.0.turn_of(ann);
+    let giving_up = turn.lock().await;
+    store.release_home(ann, &node.0.new.id).await.unwrap();
+    let work = tokio::spawn(async move {
+        let changed = store.create_chat(ann).await;
+        work_ended.send_replace(true);
+        changed
+    });
+    // Its change is refused, and it waits for its turn to claim the home: the third that knows of it.
+    while Arc::strong_count(&turn) < 3 {
+        tokio::task::yield_now().await;
+    }
+    timeout(Duration::from_secs(20), node.0.lose(ann))
+        .await
+        .expect("the end does not wait for who waits for it");
+    drop(giving_up);
+    assert!(matches!(work.await.unwrap(), Err(Error::Fenced)));
+    assert_eq!(node.home(ann).await.unwrap(), Home::Here, "it may be claimed again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_home_that_was_lost_unnoticed_and_is_swept_up_again_begins_after_the_end_of_the_earlier_work() {
+    let ([(node, store), (other, _)], [ann, _]) = two_nodes().await;
+    assert_eq!(node.home(ann).await.unwrap(), Home::Here);
+    let request = store::ExecRequest {
+        exec_id: store::ExecId::random(),
+        kind: store::ExecKind::Client,
+        user: ann,
+        chat: None,
+        message: None,
+        request_hash: "hash".to_owned(),
+        runner: None,
+        command: "true".to_owned(),
+        audited: None,
+        detached: true,
+        linger_ms: None,
+    };
+    store.start_exec(&request).await.unwrap();
+    let (told, mut steps) = tokio::sync::mpsc::unbounded_channel();
+    let begun = told.clone();
+    node.set_settle(Box::new(move |_| {
+        begun.send("settle").unwrap();
+        Box::pin(async { Ok(()) })
+    }));
+    node.set_end_work(Box::new(move |_| {
+        told.send("end").unwrap();
+        Box::pin(async {})
+    }));
+    // It froze; another node was the home meanwhile, and is not any more.
+    store.renew_node(&node.0.new.id, Duration::ZERO).await.unwrap();
+    assert_eq!(other.home(ann).await.unwrap(), Home::Here);
+    other.release(ann).await.unwrap();
+    store.join_node(&node.0.new).await.unwrap();
+    node.0.sweep().await.unwrap();
+    let mut next = async || timeout(Duration::from_secs(20), steps.recv()).await.unwrap();
+    assert_eq!((next().await, next().await), (Some("end"), Some("settle")));
+    // What was found out about the lost home does not end the new one.
+    node.0.lose_soon(ann, 1);
+    assert_eq!(node.home(ann).await.unwrap(), Home::Here);
+    node.0.tasks.close();
+    node.0.tasks.wait().await;
+    assert_eq!(node.users(), [ann]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn users_who_share_a_group_get_one_home() {
     let ([(one, one_store), (other, _)], [ann, bob]) = two_nodes().await;
     assert_eq!((one.home(ann).await.unwrap(), other.home(bob).await.unwrap()), (Home::Here, Home::Here));

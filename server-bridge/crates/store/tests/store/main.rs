@@ -6,6 +6,7 @@ mod asks;
 mod authors;
 mod background;
 mod chats;
+mod claims;
 mod database;
 mod enrolment;
 mod execs;

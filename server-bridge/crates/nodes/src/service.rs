@@ -284,8 +284,8 @@ impl Inner {
         let turn = self.turn_of(user);
         let _one_at_a_time = turn.lock().await;
         let known = self.member.fence(user);
-        // A request may have come first.
-        if known == Some(fence) {
+        // A request may have come first, or since.
+        if known.is_some_and(|known| known >= fence) {
             return;
         }
         if known.is_some() {

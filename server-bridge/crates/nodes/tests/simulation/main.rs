@@ -44,8 +44,8 @@ use std::time::Instant;
 
 use schedule::{Bench, Happened};
 
-/// The number of schedules of an ordinary run.
-const SCHEDULES: u64 = 60;
+/// The number of schedules of an ordinary run, each about half a second of a core.
+const SCHEDULES: u64 = 12;
 /// After so many schedules a line says how far a long run is.
 const TOLD: u64 = 500;
 /// How many run at once.

@@ -39,7 +39,7 @@ pub struct BackupOptions {
 /// A line that names what to change; an earlier backup is unchanged then.
 pub fn main(options: &BackupOptions, home: Option<&Path>) -> anyhow::Result<(Value, String)> {
     let home = home::find(home)?;
-    refuse_postgres(&home, "pg_dump copies it")?;
+    refuse_postgres(&home, "pg_dump copies it; after that, copy the bucket of --blobs if there is one")?;
     block_on(run(options, &home))
 }
 

@@ -4,6 +4,7 @@
 //! `config.json` and `SANDBRIDGE_DOCKER_IMAGE` in the two environments. Both files are read from the home directory
 //! only: a file in the current directory must not configure a server.
 
+mod blobs;
 mod database;
 mod docker;
 mod model;
@@ -14,6 +15,8 @@ mod web;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use blobs::BlobsArgs;
+pub(crate) use blobs::bucket_of;
 use chats::ModelsConfig;
 use clap::Args;
 pub use database::{DatabaseArgs, database, database_of};
@@ -49,6 +52,9 @@ pub enum ConfigError {
     /// The option `database` has an invalid value. It may contain a password, so it is not shown.
     #[error(transparent)]
     Database(store::Error),
+    /// The option `blobs`, or a variable that it needs.
+    #[error("the option blobs cannot be used: {0}")]
+    Blobs(s3::Error),
     /// A file that an option names cannot be read or parsed.
     #[error("cannot read {}: {reason}", path.display())]
     File {
@@ -84,6 +90,9 @@ pub struct ServeArgs {
     /// Where the server stores its data.
     #[command(flatten)]
     pub database: DatabaseArgs,
+    /// Where the long values of its database are.
+    #[command(flatten)]
+    pub blobs: BlobsArgs,
     /// How people and runners reach this server, as https://HOST or https://HOST:PORT; shown in the command for a new runner
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
@@ -134,6 +143,8 @@ pub struct Config {
     pub home: PathBuf,
     /// The database file, or the PostgreSQL database.
     pub database: Location,
+    /// The bucket of its long values, if they are not in the database.
+    pub blobs: Option<s3::Bucket>,
     /// `ADDRESS:PORT`; a host name is looked up.
     pub listen: String,
     /// Certificate and key, if TLS is built in.
@@ -207,12 +218,14 @@ impl Config {
         let docker_config = docker_config(options.docker_options, settings, home, runner_static.as_deref())?;
         let (internet, reachable) = web::from_settings(options.web, settings)?;
         let database = database_of(home, options.database, settings)?;
+        let blobs = blobs::from_settings(options.blobs, settings, &database)?;
         let node = node::from_settings(options.node, settings, &database)?;
         let is_docker_on = docker_enabled(&docker, docker_config.socket.as_deref())?;
         let is_docker_on = node.check_places(&docker, is_docker_on, &local)?;
         Ok(Self {
             home: home.to_owned(),
             database,
+            blobs,
             listen: text(options.listen, "listen").unwrap_or_else(|| DEFAULT_LISTEN.to_owned()),
             tls: tls_files(file(options.tls_cert, "tls_cert"), file(options.tls_key, "tls_key"))?,
             public_url: text(options.public_url, "public_url")

@@ -150,6 +150,8 @@ pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ended sessions and forgotten tokens are deleted.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+/// How often the server looks if objects that no row names are to be deleted.
+pub const BLOB_SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 /// How often the server deletes expired tickets and codes, and counts of failed logins that are over.
 pub const SIGN_IN_PURGE_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the server looks for idle chats from which memories are to be proposed.

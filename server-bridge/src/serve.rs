@@ -395,6 +395,7 @@ impl Server {
         state.tasks.spawn(presence::relay_accounts(state.clone(), state.accounts.subscribe()));
         state.tasks.spawn(upkeep::purge(store.clone(), state.shutdown.clone()));
         state.tasks.spawn(upkeep::purge_sign_in(store.clone(), state.shutdown.clone()));
+        state.tasks.spawn(upkeep::sweep_blobs(store.clone(), state.shutdown.clone()));
         state.automations.start();
         state.channels.start();
         state.groups.start();

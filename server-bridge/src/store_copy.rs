@@ -7,6 +7,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use store::{Hold, Location};
 
+use crate::config::bucket_of;
 use crate::serve::lock::ServerLock;
 
 /// Move the server's data between its file and a PostgreSQL database
@@ -28,6 +29,10 @@ enum StoreCommand {
         /// The database to copy it into: an empty one, or a file that is created
         #[arg(long, value_name = "FILE|URL")]
         to: String,
+        /// The --blobs of the server of a PostgreSQL database that is copied to a file, which then holds all values itself; with the same
+        /// variables in the environment
+        #[arg(long, value_name = "s3://BUCKET[/PREFIX]")]
+        blobs: Option<String>,
     },
 }
 
@@ -36,17 +41,22 @@ enum StoreCommand {
 /// # Errors
 /// A line that names what to change; nothing was copied then.
 pub(crate) fn main(options: StoreOptions) -> anyhow::Result<(Value, String)> {
-    let StoreCommand::Copy { from, to } = options.command;
+    let StoreCommand::Copy { from, to, blobs } = options.command;
+    let (from, to) = (Location::parse(&from)?, Location::parse(&to)?);
+    if blobs.is_some() && matches!(from, Location::File(_)) {
+        anyhow::bail!("a file has no objects in an object store; leave --blobs out");
+    }
+    let blobs = blobs.map(|blobs| bucket_of(&blobs)).transpose()?;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?
-        .block_on(copy(&Location::parse(&from)?, &Location::parse(&to)?))
+        .block_on(copy(&from, &to, blobs.as_ref()))
 }
 
-async fn copy(from: &Location, to: &Location) -> anyhow::Result<(Value, String)> {
+async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) -> anyhow::Result<(Value, String)> {
     let (_source, _target) = (Guard::of(from).await?, Guard::of(to).await?);
-    let copied = store::copy(from, to).await?;
+    let copied = store::copy(from, to, blobs).await?;
     let (tables, rows, replaced) = (copied.tables.len(), copied.rows(), copied.replaced);
     let mut words =
         format!("copied {rows} rows of {tables} tables from {from} to {to}; both hold the same data");

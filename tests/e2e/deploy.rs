@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use s3server::{OWNER, S3Server};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::{Machine, Output, Server, binaries, eventually};
@@ -18,6 +19,8 @@ use crate::peers::{PATIENCE, TAKEN_OVER_WITHIN, free_port, wait_ready};
 const STOP: u64 = 10;
 /// Variables that are no flags of `serve`, so that no other user sees them.
 const SECRETS: [&str; 1] = ["SANDBRIDGE_ENCRYPTION_KEY"];
+/// Variables of AWS's tools, which the server reads too.
+const OF_S3: [&str; 4] = ["AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../server-bridge/deploy")
@@ -70,7 +73,7 @@ fn flag(variable: &str) -> String {
 
 /// Refuses a variable that the server would not read.
 fn check_known(variable: &str) {
-    if SECRETS.contains(&variable) {
+    if SECRETS.contains(&variable) || OF_S3.contains(&variable) {
         return;
     }
     static HELP: LazyLock<String> = LazyLock::new(|| {
@@ -82,22 +85,28 @@ fn check_known(variable: &str) {
     assert!(HELP.split_whitespace().any(|word| word == flag), "serve has no {flag}");
 }
 
-/// Starts a node with these settings as flags, with addresses of this machine in place of those of containers.
+/// Starts a node with these settings as flags, with addresses of this machine in place of those of containers. What is for S3 stays a
+/// variable.
 fn start(database: &str, settings: &BTreeMap<String, String>, replaced: &[(&str, &str)]) -> Server {
-    let mut options = Vec::new();
+    let (mut options, mut of_s3) = (Vec::new(), Vec::new());
     for (variable, value) in settings {
         // The harness gives these two.
         if ["SANDBRIDGE_LISTEN", "SANDBRIDGE_DATABASE"].contains(&variable.as_str()) {
             continue;
         }
         let other = replaced.iter().find(|(name, _)| name == variable).map(|(_, value)| *value);
+        if OF_S3.contains(&variable.as_str()) {
+            of_s3.push((variable.as_str(), other.unwrap_or(value)));
+            continue;
+        }
         options.push(match SECRETS.contains(&variable.as_str()) {
             true => flag(variable) + "-file",
             false => flag(variable),
         });
         options.push(other.unwrap_or(value).to_owned());
     }
-    let node = Server::start_on(database, &options.iter().map(String::as_str).collect::<Vec<_>>());
+    let options: Vec<_> = options.iter().map(String::as_str).collect();
+    let node = Server::start_on_with(database, &options, &of_s3);
     wait_ready(&node);
     node
 }
@@ -195,9 +204,16 @@ impl Drop for Balancer {
 fn the_nodes_of_the_compose_file_work_through_its_balancer_also_after_one_died() {
     let database = testkit::postgres::database();
     let (_key, key) = key();
+    let bucket = S3Server::start(&["data"]);
     let start = |(name, settings): (String, BTreeMap<String, String>)| {
         let peers = format!("127.0.0.1:{}", free_port());
         let replaced = [
+            ("SANDBRIDGE_BLOBS", "s3://data"),
+            ("AWS_ENDPOINT_URL_S3", &bucket.endpoint()),
+            // An empty variable is none.
+            ("AWS_REGION", ""),
+            ("AWS_ACCESS_KEY_ID", OWNER.0),
+            ("AWS_SECRET_ACCESS_KEY", OWNER.1),
             ("SANDBRIDGE_PEER_LISTEN", peers.as_str()),
             ("SANDBRIDGE_NODE_URL", &format!("https://{peers}")),
             ("SANDBRIDGE_ENCRYPTION_KEY", &key),
@@ -230,8 +246,13 @@ fn the_nodes_of_the_compose_file_work_through_its_balancer_also_after_one_died()
 #[test]
 fn the_chart_is_valid_and_fits_the_server_with_every_choice() {
     let (_key, key) = key();
+    let bucket = S3Server::start(&["data"]);
     for (values, drain) in [
         (json!({}), 60),
+        (
+            json!({"blobs": {"bucket": "s3://data/bridge", "endpoint": bucket.endpoint(), "region": "eu-central-1"}}),
+            60,
+        ),
         (json!({"postgres": {"enabled": false}, "drainSeconds": 600, "replicas": 5}), 600),
         (
             json!({
@@ -251,6 +272,11 @@ fn the_chart_is_valid_and_fits_the_server_with_every_choice() {
         assert_eq!(settings["SANDBRIDGE_ENCRYPTION_KEY"], None, "it comes from the Secret");
         for name in ["POD_NAME", "POSTGRES_PASSWORD"] {
             assert_eq!(settings.remove(name).flatten(), None);
+        }
+        let has_bucket = settings.contains_key("SANDBRIDGE_BLOBS");
+        assert_eq!(has_bucket, values["blobs"].is_object());
+        for name in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] {
+            assert_eq!(settings.get(name), has_bucket.then_some(&None), "it comes from the Secret");
         }
         settings.keys().for_each(|variable| check_known(variable));
         check_probes(container);
@@ -273,6 +299,8 @@ fn the_chart_is_valid_and_fits_the_server_with_every_choice() {
             ("SANDBRIDGE_PEER_LISTEN", peers.as_str()),
             ("SANDBRIDGE_NODE_URL", &node_url),
             ("SANDBRIDGE_ENCRYPTION_KEY", &key),
+            ("AWS_ACCESS_KEY_ID", OWNER.0),
+            ("AWS_SECRET_ACCESS_KEY", OWNER.1),
         ];
         let settings = settings.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect();
         start(&testkit::postgres::database(), &settings, &replaced);
@@ -328,6 +356,7 @@ fn the_chart_refuses_values_that_cannot_work() {
         (json!({"publicUrl": "https://b", "replicas": 0}), "replicas"),
         (json!({"publicUrl": "https://b", "replica": 3}), "replica"),
         (json!({"publicUrl": "https://b", "settings": {"PATH": "/"}}), "PATH"),
+        (json!({"publicUrl": "https://b", "blobs": {"bucket": "data"}}), "bucket"),
         (json!({"publicUrl": "https://b", "settings": {"SANDBRIDGE_LOCAL": 1}}), "SANDBRIDGE_LOCAL"),
         (json!({"publicUrl": "https://b", "postgres": {"enabled": "no"}}), "enabled"),
     ] {

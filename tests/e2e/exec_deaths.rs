@@ -78,7 +78,7 @@ impl Stage {
     /// Restarts the server, to be killed at this point, and waits for the runner.
     fn restart(&mut self, point: Option<&str>) {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
-        self.server.restart_with(&options, point.map(|point| ("SANDBRIDGE_FAULT", point)));
+        self.server.restart_with(&options, point.map(|point| ("SANDBRIDGE_FAULT", point)).as_slice());
         eventually("the runner is back", PATIENCE, || {
             let runners = self.client.call("GET", "/runners").json();
             runners.as_array().unwrap().iter().any(|runner| runner["online"] == true).then_some(())

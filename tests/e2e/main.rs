@@ -15,6 +15,7 @@ mod attacks;
 mod automations;
 mod backup;
 mod bad_input;
+mod blobs;
 mod bombs;
 mod bombs_at_defaults;
 mod browser;

@@ -76,21 +76,35 @@ impl Server {
 
     /// Starts a server that stores its data in the PostgreSQL database at this address.
     pub fn start_on(database: &str, options: &[&str]) -> Self {
+        Self::start_on_with(database, options, &[])
+    }
+
+    /// The same with variables in its environment.
+    pub fn start_on_with(database: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();
         keep_in(home.path(), database.to_owned());
-        Self::spawned(home, options)
+        Self::spawned_with(home, options, variables)
     }
 
     /// The same, and writes all it can log into [`Server::log`].
     pub fn start_logged_on(database: &str, options: &[&str]) -> Self {
+        Self::start_logged_on_with(database, options, &[])
+    }
+
+    /// The same with variables in its environment.
+    pub fn start_logged_on_with(database: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();
         std::fs::write(home.path().join(LOG), "").unwrap();
         keep_in(home.path(), database.to_owned());
-        Self::spawned(home, options)
+        Self::spawned_with(home, options, variables)
     }
 
     fn spawned(home: TempDir, options: &[&str]) -> Self {
-        let (process, url, printed) = spawn(home.path(), options, "127.0.0.1:0", None);
+        Self::spawned_with(home, options, &[])
+    }
+
+    fn spawned_with(home: TempDir, options: &[&str], variables: &[(&str, &str)]) -> Self {
+        let (process, url, printed) = spawn(home.path(), options, "127.0.0.1:0", variables);
         Self { process, home, url, authority: None, printed }
     }
 
@@ -134,14 +148,14 @@ impl Server {
 
     /// Stops the server in an orderly way and starts it again at the same address.
     pub fn restart(&mut self, options: &[&str]) {
-        self.restart_with(options, None);
+        self.restart_with(options, &[]);
     }
 
-    /// The same with a variable in its environment.
-    pub fn restart_with(&mut self, options: &[&str], variable: Option<(&str, &str)>) {
+    /// The same with variables in its environment.
+    pub fn restart_with(&mut self, options: &[&str], variables: &[(&str, &str)]) {
         process::terminate(&mut self.process);
         let address = self.url.trim_start_matches("http://").to_owned();
-        (self.process, self.url, self.printed) = spawn(self.home.path(), options, &address, variable);
+        (self.process, self.url, self.printed) = spawn(self.home.path(), options, &address, variables);
     }
 
     /// Waits until something has killed the server.
@@ -255,7 +269,7 @@ fn spawn(
     home: &Path,
     options: &[&str],
     listen: &str,
-    variable: Option<(&str, &str)>,
+    variables: &[(&str, &str)],
 ) -> (Child, String, Printed) {
     let mut command = command(home, "", &["serve", "--listen", listen]);
     let mut level = std::env::var("SANDBRIDGE_LOG").unwrap_or_else(|_| "warn".into());
@@ -266,7 +280,7 @@ fn spawn(
     let mut process = command
         .args(options)
         .env("SANDBRIDGE_LOG", level)
-        .envs(variable)
+        .envs(variables.iter().copied())
         .env("SANDBRIDGE_RUNNER", binaries::for_owner_of(home, &binaries::runner()))
         .env("SANDBRIDGE_RUNNER_STATIC", binaries::runner_static())
         .stdin(Stdio::null())

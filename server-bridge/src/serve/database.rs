@@ -36,7 +36,7 @@ pub(crate) async fn open_store(config: &Config) -> Result<Opened, StartError> {
         let key = config.node.peer_listen.as_ref().map(|_| NodeKey::generate()).transpose()?;
         let public_key = key.as_ref().map(|key| key.public().to_vec());
         let peers = key.map(|key| Peers::new(key, node_url)).transpose().map_err(TlsError::from)?;
-        let store = Store::at_as_node(url).await?;
+        let store = with_blobs(Store::at_as_node(url).await?, config).await?;
         let hold = Some(Hold::share(url).await?);
         let (node, store) = Nodes::join(store, node_url, env!("CARGO_PKG_VERSION"), public_key).await?;
         return match own_key::unlock(store, config).await {
@@ -48,12 +48,26 @@ pub(crate) async fn open_store(config: &Config) -> Result<Opened, StartError> {
         };
     }
     // Errors of the database itself are reported first.
-    let store = Store::at(&config.database).await?;
+    let store = with_blobs(Store::at(&config.database).await?, config).await?;
     let hold = match &config.database {
         Location::File(_) => None,
         Location::Postgres(url) => Some(Hold::take(url).await?),
     };
     Ok(Opened { store: own_key::unlock(store, config).await?, hold, node: None, peers: None })
+}
+
+/// The store, with the bucket of its long values if there is one.
+async fn with_blobs(store: Store, config: &Config) -> Result<Store, StartError> {
+    if let Some(bucket) = &config.blobs {
+        return Ok(store.with_blobs(bucket).await?);
+    }
+    if store.lacks_blobs().await? {
+        tracing::warn!(
+            "long values of this database are in an object store, and cannot be read: start the server with the --blobs s3://BUCKET[/PREFIX] \
+             with which they were written"
+        );
+    }
+    Ok(store)
 }
 
 /// What begins and ends with the home of a user.

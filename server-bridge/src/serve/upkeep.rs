@@ -4,7 +4,10 @@ use store::Store;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::{INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL, SIGN_IN_PURGE_INTERVAL};
+use crate::limits::{
+    BLOB_SWEEP_INTERVAL, INDEX_INTERVAL, INDEX_RETRY, MEMORISE_INTERVAL, PURGE_INTERVAL,
+    SIGN_IN_PURGE_INTERVAL,
+};
 use crate::web::state::AppState;
 
 /// Deletes what has expired, until the server stops.
@@ -33,6 +36,29 @@ pub(super) async fn purge_sign_in(store: Store, shutdown: CancellationToken) {
         if let Err(error) = store.purge_sign_in().await {
             tracing::warn!(%error, "cannot delete expired tickets and codes");
         }
+    }
+}
+
+/// Deletes objects that no row names, until the server stops.
+pub(super) async fn sweep_blobs(store: Store, shutdown: CancellationToken) {
+    let mut due = interval(BLOB_SWEEP_INTERVAL);
+    due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let sweeping = async {
+        loop {
+            due.tick().await;
+            match store.sweep_blobs().await {
+                Ok(0) => {}
+                Ok(objects) => tracing::info!(objects, "deleted objects that nothing refers to any more"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot delete objects that nothing refers to; trying again later")
+                }
+            }
+        }
+    };
+    // What a sweep that is cut short leaves, the next one deletes.
+    tokio::select! {
+        () = sweeping => {}
+        () = shutdown.cancelled() => {}
     }
 }
 

@@ -83,13 +83,13 @@ fn a_server_that_is_killed_while_it_indexes_has_the_index_of_one_that_was_not() 
     };
     for kill in 0..kills {
         let (version, point) = (kill + 1, at(kill));
-        server.restart_with(&options, Some(("SANDBRIDGE_FAULT", &point)));
+        server.restart_with(&options, &[("SANDBRIDGE_FAULT", &point)]);
         let paths = texts(folder.path(), version);
         // Without a server, adding fails.
         let was_taken: Vec<bool> =
             paths.iter().map(|path| alice.run(&["knowledge", "add", "notes", path]).code == 0).collect();
         server.wait_killed(PATIENCE);
-        server.restart_with(&options, None);
+        server.restart_with(&options, &[]);
         // Before anything is added again, each document has one complete version: the old one, or the new one.
         let client = Client::login(&server, "alice");
         for document in documents(&alice, "notes") {
@@ -142,7 +142,7 @@ fn words_that_an_older_version_indexed_are_made_again_after_a_start() {
         db.execute(\"UPDATE documents SET name = 'zztitlezz-' || name, analysis = 0\"); db.commit()";
     let file = server.home().join("sandbridge.db");
     assert!(Command::new("python3").args(["-c", older]).arg(&file).status().unwrap().success());
-    server.restart_with(&options, None);
+    server.restart_with(&options, &[]);
     let count = || {
         let found = super::json_of(&alice, &["search", "zztitlezz", "--limit", "10"]);
         found["passages"].as_array().unwrap().len()

@@ -54,11 +54,11 @@ fn meaning_survives_kills_and_an_embedder_that_goes_away() {
     for (point, name) in [("index_before_vectors", "one"), ("index_after_vectors", "two")] {
         let set = alice.run(&["server", "settings", "--embedder", "none"]);
         assert_eq!(set.code, 0, "{set:?}");
-        server.restart_with(&options, Some(("SANDBRIDGE_FAULT", point)));
+        server.restart_with(&options, &[("SANDBRIDGE_FAULT", point)]);
         let set = alice.run(&["server", "settings", "--embedder", &format!("mine/{name}")]);
         assert_eq!(set.code, 0, "{set:?}");
         server.wait_killed(PATIENCE);
-        server.restart_with(&options, None);
+        server.restart_with(&options, &[]);
         eventually("it is found by its meaning", PATIENCE, || {
             (first(&alice, "warranty") == ("The guarantee lasts two years.".to_owned(), false, true))
                 .then_some(())

@@ -58,7 +58,9 @@ impl Store {
     /// [`Error::Database`] if the file cannot be written.
     pub async fn back_up(&self, file: &Path) -> Result<()> {
         if self.database.is_postgres() {
-            let rule = "is PostgreSQL's; copy it with pg_dump".to_owned();
+            let rule =
+                "is PostgreSQL's; copy it with pg_dump, and then the bucket of --blobs if there is one"
+                    .to_owned();
             return Err(Error::Invalid { what: "database", rule });
         }
         let is_plain = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'plain:%')";

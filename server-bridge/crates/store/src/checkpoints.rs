@@ -6,6 +6,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
+use crate::blobs::Blob;
 use crate::error::{Error, Result, check_length};
 use crate::limits::{CHECKPOINT_FILE_MAX_BYTES, CHECKPOINTS_MAX_BYTES, EXEC_ERROR_MAX_BYTES};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
@@ -104,6 +105,14 @@ impl Checkpoint {
     }
 }
 
+/// A content, as its row holds it.
+#[derive(FromRow)]
+struct Stored {
+    content: Option<Vec<u8>>,
+    #[sqlx(flatten)]
+    blob: Blob,
+}
+
 impl Store {
     /// The state that a turn has left a file in so far; `None` if it has not touched it.
     ///
@@ -148,6 +157,10 @@ impl Store {
             Before::Unreadable => (Kept::Unreadable, None, None),
         };
         let sha256 = content.map(|content| hex(&Sha256::digest(content)));
+        let blob = match content {
+            Some(content) => self.put_away(content).await?,
+            None => None,
+        };
         let mut transaction = self.database.write(Scope::User(user)).await?;
         query(
             "INSERT INTO checkpoints (turn_id, place, path, before, mode, sha256) VALUES ($1, $2, $3, $4, $5, $6)
@@ -163,13 +176,14 @@ impl Store {
         .await?;
         if let (Some(content), Some(sha256)) = (content, sha256) {
             query(
-                "INSERT INTO checkpoint_contents (chat_id, sha256, size_bytes, content) VALUES ($1, $2, $3, $4)
+                "INSERT INTO checkpoint_contents (chat_id, sha256, size_bytes, content, blob) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT DO NOTHING",
             )
             .bind(chat)
             .bind(sha256)
             .bind(i64::try_from(content.len()).unwrap_or(i64::MAX))
-            .bind(content)
+            .bind(blob.is_none().then_some(content))
+            .bind(&blob)
             .execute(&mut transaction)
             .await?;
             drop_oldest(&mut transaction, chat).await?;
@@ -227,11 +241,16 @@ impl Store {
         sha256: &str,
     ) -> Result<Option<Vec<u8>>> {
         self.chat(user, chat).await?;
-        Ok(query_scalar("SELECT content FROM checkpoint_contents WHERE chat_id = $1 AND sha256 = $2")
-            .bind(chat)
-            .bind(sha256)
-            .fetch_optional(self.database.reader())
-            .await?)
+        let kept: Option<Stored> = query_as(
+            "SELECT c.content, b.object, b.size_bytes AS object_bytes FROM checkpoint_contents c LEFT JOIN blobs b ON b.object = c.blob
+             WHERE c.chat_id = $1 AND c.sha256 = $2",
+        )
+        .bind(chat)
+        .bind(sha256)
+        .fetch_optional(self.database.reader())
+        .await?;
+        let Some(Stored { content, blob }) = kept else { return Ok(None) };
+        Ok(Some(self.bring(content, blob).await?))
     }
 }
 

@@ -5,7 +5,8 @@
 //!                                                                                          then the source records where it went
 //! ```
 //! Tables, columns and their types are looked up, so a new one needs no change here. Ids stay, and no id is ever reused. Indexes of
-//! texts, whose tables begin with `search_`, are not copied but built anew. Nodes and homes stay behind: no server uses the copy yet.
+//! texts, whose tables begin with `search_`, are not copied but built anew. Nodes and homes stay behind: no server uses the copy yet. Values that
+//! are objects of a bucket become values of their rows again.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +16,11 @@ use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, Row, SqlSafeStr, SqlStr};
 
 use crate::Store;
+use crate::blobs::COLUMNS;
 use crate::error::{Error, Result};
 use crate::limits::{COPY_BATCH_BYTES, COPY_BATCH_VALUES};
 use crate::location::Location;
-use crate::server_settings::MOVED_TO;
+use crate::server_settings::{BLOBS_ID, BLOBS_LISTED, BLOBS_SWEPT, MOVED_TO};
 use crate::sql::{Bind, NUL_SHOWN, Scope, Transaction, Value, query, query_as, query_scalar};
 
 /// The result of a copy.
@@ -38,11 +40,12 @@ impl Copied {
 }
 
 /// Copies a database to another one; neither may be in use. The target must be empty; a file is created. Everything is copied, or
-/// nothing.
+/// nothing; the values that are objects of a bucket, too, which must then be given.
 ///
 /// # Errors
-/// [`Error::Copy`] if one of them is not suitable, or the copy differs; as for [`Store::open`] and [`Store::connect`].
-pub async fn copy(from: &Location, to: &Location) -> Result<Copied> {
+/// [`Error::Copy`] if one of them is not suitable, the copy differs, or the bucket is not given; [`Error::Blobs`] and [`Error::BlobLost`] if
+/// an object cannot be got; as for [`Store::open`] and [`Store::connect`].
+pub async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) -> Result<Copied> {
     match (from, to) {
         (Location::File(_), Location::Postgres(_)) | (Location::Postgres(_), Location::File(_)) => {}
         (Location::File(_), Location::File(_)) => {
@@ -57,7 +60,10 @@ pub async fn copy(from: &Location, to: &Location) -> Result<Copied> {
     {
         return refuse(format!("there is no database at {}", path.display()));
     }
-    let source = open(from).await?;
+    let mut source = open(from).await?;
+    if let Some(bucket) = blobs {
+        source = source.with_blobs_unchecked(bucket).await?;
+    }
     let copied = async {
         let target = open(to).await?;
         let copied = source.copy_to(&target, to).await;
@@ -99,7 +105,7 @@ impl Store {
         defer_references(&mut copy).await?;
         let mut copied = Copied { tables: Vec::new(), replaced: 0 };
         for table in &tables {
-            let there = table.copy(&mut source, &mut copy, &mut copied.replaced).await?;
+            let there = table.copy(self, (&mut source, &mut copy), &mut copied.replaced).await?;
             let here = table.sum(&mut copy).await?;
             if there != here {
                 let (name, rows, found) = (&table.name, there.rows, here.rows);
@@ -178,7 +184,7 @@ async fn tables(postgres: &mut Transaction) -> Result<Vec<Table>> {
     let columns: Vec<(String, String, String, bool)> = query_as(
         "SELECT table_name::text, column_name::text, data_type::text, is_identity = 'YES' FROM information_schema.columns
          WHERE table_schema = current_schema() AND table_name NOT LIKE '\\_sqlx%' AND table_name NOT LIKE 'search\\_%'
-           AND table_name NOT IN ('nodes', 'homes') ORDER BY table_name, ordinal_position",
+           AND table_name NOT IN ('nodes', 'homes', 'blobs') ORDER BY table_name, ordinal_position",
     )
     .fetch_all(&mut *postgres)
     .await?;
@@ -221,13 +227,13 @@ impl Table {
         self.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// All rows in an order that is the same in both databases: texts are compared by their bytes. The record of where the
-    /// database went is left out.
+    /// All rows in an order that is the same in both databases: texts are compared by their bytes. The records of where the
+    /// database went, and of its bucket, are left out.
     fn select(&self) -> SqlStr {
         let columns = self.column_names();
         let order = if self.key.is_empty() { columns.clone() } else { self.key.join(", ") };
         let rows = if self.name == "server_settings" {
-            format!("WHERE name <> '{MOVED_TO}'")
+            format!("WHERE name NOT IN ('{MOVED_TO}', '{BLOBS_ID}', '{BLOBS_SWEPT}', '{BLOBS_LISTED}')")
         } else {
             String::new()
         };
@@ -253,8 +259,8 @@ impl Table {
     /// Copies all rows, and returns their sum.
     async fn copy(
         &self,
-        source: &mut Transaction,
-        copy: &mut Transaction,
+        store: &Store,
+        (source, copy): (&mut Transaction, &mut Transaction),
         replaced: &mut u64,
     ) -> Result<Sum> {
         let mut counting = Counting::default();
@@ -264,7 +270,8 @@ impl Table {
         loop {
             let row = rows.try_next().await?;
             let is_last = row.is_none();
-            if let Some((row, of_row)) = row {
+            if let Some((mut row, of_row)) = row {
+                self.bring(store, &mut row).await?;
                 *replaced += of_row;
                 counting.add(&row);
                 batch_bytes += row.iter().map(Cell::size_bytes).sum::<usize>();
@@ -280,6 +287,28 @@ impl Table {
                 return Ok(counting.sum());
             }
         }
+    }
+
+    /// Puts a value that is an object of the source's bucket into its row.
+    async fn bring(&self, store: &Store, row: &mut [Cell]) -> Result<()> {
+        let Some((_, column)) = COLUMNS.iter().find(|(table, _)| *table == self.name) else { return Ok(()) };
+        let at = |name: &str| self.columns.iter().position(|column| column.name == name);
+        let (Some(value), Some(named)) = (at(column), at("blob")) else { return Ok(()) };
+        let Cell::Text(Some(object)) = std::mem::replace(&mut row[named], Cell::Text(None)) else {
+            return Ok(());
+        };
+        let brought = match store.bring_object(&object).await {
+            Err(Error::NoBlobs { .. }) => {
+                let why = "some of its values are objects of an object store; give the --blobs s3://BUCKET[/PREFIX] of its server";
+                return refuse(why.to_owned());
+            }
+            brought => brought?,
+        };
+        row[value] = match self.columns[value].kind {
+            Kind::Text => Cell::Text(Some(String::from_utf8_lossy(&brought).into_owned())),
+            _ => Cell::Bytes(Some(brought)),
+        };
+        Ok(())
     }
 
     async fn sum(&self, transaction: &mut Transaction) -> Result<Sum> {

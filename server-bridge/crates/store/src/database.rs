@@ -195,6 +195,14 @@ impl Database {
             .collect()
     }
 
+    /// True if it was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        match &self.writer {
+            Pool::Sqlite(pool) => pool.is_closed(),
+            Pool::Postgres(pool) => pool.is_closed(),
+        }
+    }
+
     pub(crate) async fn close(&self) {
         for pool in self.searcher.iter().chain([&self.reader, &self.writer]) {
             match pool {

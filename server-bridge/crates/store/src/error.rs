@@ -118,6 +118,44 @@ pub enum Error {
         /// Why.
         source: sqlx::Error,
     },
+    /// The bucket of long values cannot be reached, or refuses.
+    #[error("cannot use the object store {place}: {source}")]
+    Blobs {
+        /// The bucket, and its server.
+        place: String,
+        /// Why.
+        source: Box<s3::Error>,
+    },
+    /// The objects of this database are not in the given bucket.
+    #[error(
+        "the objects of this database are not in {place}; give the --blobs with which they were written, or copy them there first, with the \
+         object `marker` beside them"
+    )]
+    OtherBucket {
+        /// The bucket, and its server.
+        place: String,
+    },
+    /// A row names an object, and the store was opened without a bucket.
+    #[error(
+        "this is the object {object} of an object store, and the server runs without one; start it with the --blobs s3://BUCKET[/PREFIX] with \
+         which it was written"
+    )]
+    NoBlobs {
+        /// The object.
+        object: String,
+    },
+    /// An object that a row names is missing, or is not what was written.
+    #[error(
+        "the object {object} of the object store {place} cannot be used: {why}; restore it from a copy of the bucket"
+    )]
+    BlobLost {
+        /// The bucket, and its server.
+        place: String,
+        /// The object.
+        object: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Another server uses this database.
     #[error("another server uses the database {place}; stop it, or name another database")]
     InUse {
@@ -215,6 +253,10 @@ impl Error {
             | Self::Open { .. }
             | Self::DatabaseUrl { .. }
             | Self::Unreachable { .. }
+            | Self::Blobs { .. }
+            | Self::OtherBucket { .. }
+            | Self::NoBlobs { .. }
+            | Self::BlobLost { .. }
             | Self::InUse { .. }
             | Self::NodeUrlInUse { .. }
             | Self::NodeVersion { .. }
@@ -240,10 +282,11 @@ impl Error {
         }
     }
 
-    /// True if the database server cannot be reached, so that the same may work a little later.
+    /// True if the database server or the bucket of long values cannot be reached, so that the same may work a little later.
     pub fn is_away(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
+            Self::Blobs { source, .. } => source.is_passing(),
             Self::Database(error) => is_away(error),
             _ => false,
         }
@@ -258,6 +301,13 @@ impl Error {
     pub fn shown(&self) -> String {
         if self.is_callers() || matches!(self, Self::Fenced) {
             self.to_string()
+        } else if let Self::Blobs { .. } = self
+            && self.is_away()
+        {
+            "the server's object store is unavailable; try again in a moment".to_owned()
+        } else if let Self::NoBlobs { .. } | Self::BlobLost { .. } = self {
+            "this is kept in the server's object store, and is not available there; an administrator finds the reason in the server's log"
+                .to_owned()
         } else if self.is_away() {
             "the server's database is unavailable; try again in a moment".to_owned()
         } else {

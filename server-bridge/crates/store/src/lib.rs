@@ -34,6 +34,7 @@
 //! | `groups` | groups of people and agents: logs, calls, chains |
 //! | `channels` | chats reached from messengers: accounts, links, what arrived, what is sent |
 //! | `knowledge` | collections of documents, their passages and vectors, and the queue of documents to index |
+//! | `blobs` | long values of rows as objects in a bucket |
 //! | `batches` | long changes, taken apart |
 //! | `own` | definitions of a user's own with sealed secrets: what MCP servers and HTTP tools share |
 //! | `oauth_grants` | tokens of the providers of MCP servers |
@@ -74,6 +75,7 @@ mod away;
 mod background;
 mod backup;
 mod batches;
+mod blobs;
 mod channels;
 mod chat_search;
 mod chats;
@@ -238,6 +240,8 @@ pub struct Store {
     clock: Clock,
     /// `None` until the store is unlocked.
     sealer: Option<seal::Sealer>,
+    /// Where long values are, if not in the database.
+    blobs: Option<s3::Bucket>,
 }
 
 impl Store {
@@ -327,6 +331,6 @@ impl Store {
     }
 
     fn with(database: database::Database, sealer: Option<seal::Sealer>) -> Self {
-        Self { database, passwords: passwords::Passwords::new(), clock: Clock::system(), sealer }
+        Self { database, passwords: passwords::Passwords::new(), clock: Clock::system(), sealer, blobs: None }
     }
 }

@@ -294,6 +294,19 @@ pub const PAGE_MAX_ROWS: u32 = 1000;
 /// The most text of a page of messages or of a group's log, in bytes; a single longer row is a page of its own.
 pub const PAGE_MAX_BYTES: i64 = 8 * 1024 * 1024;
 
+/// Values longer than this are objects of a bucket, if the server has one, in bytes: 256 KiB.
+pub const BLOB_MIN_BYTES: usize = 256 * 1024;
+/// How many values of one plugin are put into a bucket or got from it at once.
+pub const BLOBS_AT_ONCE: usize = 8;
+/// How long an object stays that no row names: a row may be about to name it. A day.
+pub const BLOB_AGE_MS: i64 = DAY_MS;
+/// How often objects that no row names are deleted, by one node of all: each half hour at most.
+pub const BLOB_SWEEP_EVERY_MS: i64 = 30 * MINUTE_MS;
+/// How often the bucket is searched for objects without an entry, by one node of all: each day at most.
+pub const BLOB_LIST_EVERY_MS: i64 = DAY_MS;
+/// The most objects that are deleted for one look at the rows.
+pub const BLOB_SWEEP_ROWS: i64 = 200;
+
 const MINUTE_MS: i64 = 60 * 1000;
 /// A day, in milliseconds.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;

@@ -2,18 +2,28 @@
 
 use sqlx::FromRow;
 
+use crate::blobs::Blob;
 use crate::error::{Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, READS_TRACKED};
-use crate::sql::{Scope, query, query_as};
+use crate::sql::{Scope, query, query_as, without_nul};
 use crate::{ChatId, Store, UserId};
 
 /// A long result.
-#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offload {
     /// The whole text.
     pub text: String,
     /// True if it comes from a file that has changed since.
     pub is_stale: bool,
+}
+
+/// A long result, as its row holds it.
+#[derive(FromRow)]
+struct Stored {
+    text: Option<String>,
+    is_stale: bool,
+    #[sqlx(flatten)]
+    blob: Blob,
 }
 
 /// A file whose content was put aside.
@@ -53,11 +63,14 @@ impl Store {
     ) -> Result<()> {
         self.chat(user, chat).await?;
         check_length("result", text, OFFLOAD_MAX_BYTES)?;
+        let text = without_nul(text);
+        let blob = self.put_away(text.as_bytes()).await?;
         let mut transaction = self.database.write(Scope::User(user)).await?;
-        query("INSERT INTO offloads (chat_id, id, text) VALUES ($1, $2, $3)")
+        query("INSERT INTO offloads (chat_id, id, text, blob) VALUES ($1, $2, $3, $4)")
             .bind(chat)
             .bind(id)
-            .bind(text)
+            .bind(blob.is_none().then_some(&*text))
+            .bind(&blob)
             .execute(&mut transaction)
             .await?;
         if let Some(read) = of.filter(|read| read.path.len() <= EXEC_ERROR_MAX_BYTES) {
@@ -86,15 +99,18 @@ impl Store {
     /// [`Error::NotFound`](crate::Error::NotFound) as above.
     pub async fn offload(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<Offload>> {
         self.chat(user, chat).await?;
-        Ok(query_as(
-            "SELECT o.text, COALESCE(r.state <> 'fresh', FALSE) AS is_stale FROM offloads o
+        let kept: Option<Stored> = query_as(
+            "SELECT o.text, COALESCE(r.state <> 'fresh', FALSE) AS is_stale, b.object, b.size_bytes AS object_bytes FROM offloads o
              LEFT JOIN offloaded_reads r ON r.chat_id = o.chat_id AND r.offload_id = o.id
-             WHERE o.chat_id = $1 AND o.id = $2",
+             LEFT JOIN blobs b ON b.object = o.blob WHERE o.chat_id = $1 AND o.id = $2",
         )
         .bind(chat)
         .bind(id)
         .fetch_optional(self.database.reader())
-        .await?)
+        .await?;
+        let Some(Stored { text, is_stale, blob }) = kept else { return Ok(None) };
+        let text = self.bring_text(text, blob).await?;
+        Ok(Some(Offload { text, is_stale }))
     }
 
     /// The files on one machine that the model of `reader` read, whose content `chat` keeps and, as far as is known, is still

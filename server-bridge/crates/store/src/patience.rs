@@ -1,7 +1,7 @@
 //! Waiting for an unreachable database.
 //!
-//! A person's request fails at once with an error if PostgreSQL cannot be reached. Background work that must not be lost half
-//! done waits instead: it begins its statements and changes when the server is back.
+//! A person's request fails at once with an error if PostgreSQL, or the bucket of long values, cannot be reached. Background work that must
+//! not be lost half done waits instead: it begins its statements and changes when the server is back.
 
 use std::time::Duration;
 
@@ -43,12 +43,16 @@ pub(crate) fn is_patient() -> bool {
     PATIENT.try_with(|()| ()).is_ok()
 }
 
+/// In a patient task, returns true when the next attempt is due; else false at once.
+pub(crate) async fn pause() -> bool {
+    if is_patient() {
+        tokio::time::sleep(PAUSE).await;
+    }
+    is_patient()
+}
+
 /// True if an attempt to reach the database is the last one. In a patient task, an attempt that found it unreachable is not; then
 /// this returns when the next one is due.
 pub(crate) async fn is_over(failed: Option<&sqlx::Error>) -> bool {
-    let is_tried_again = is_patient() && failed.is_some_and(is_away);
-    if is_tried_again {
-        tokio::time::sleep(PAUSE).await;
-    }
-    !is_tried_again
+    !(failed.is_some_and(is_away) && pause().await)
 }

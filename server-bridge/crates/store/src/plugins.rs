@@ -1,9 +1,11 @@
 //! The plugins that users installed: copies, each named by the hash of its files.
 
+use futures_util::future::try_join_all;
 use sqlx::FromRow;
 
+use crate::blobs::Blob;
 use crate::error::{Error, Result, check_length};
-use crate::limits::{PLUGIN_BYTES_PER_USER, PLUGIN_SOURCE_MAX_BYTES, PLUGINS_PER_USER};
+use crate::limits::{BLOBS_AT_ONCE, PLUGIN_BYTES_PER_USER, PLUGIN_SOURCE_MAX_BYTES, PLUGINS_PER_USER};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
@@ -39,7 +41,7 @@ pub struct SharedPlugin {
 }
 
 /// A file of a plugin.
-#[derive(Clone, PartialEq, Eq, FromRow)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PluginFile {
     /// Its path in the plugin.
     pub path: String,
@@ -47,6 +49,16 @@ pub struct PluginFile {
     pub is_executable: bool,
     /// Its content.
     pub content: Vec<u8>,
+}
+
+/// A file of a plugin, as its row holds it.
+#[derive(FromRow)]
+struct Stored {
+    path: String,
+    is_executable: bool,
+    content: Option<Vec<u8>>,
+    #[sqlx(flatten)]
+    blob: Blob,
 }
 
 impl Store {
@@ -69,15 +81,27 @@ impl Store {
     /// # Errors
     /// [`Error::Database`].
     pub async fn plugin_files(&self, user: UserId, name: &str, hash: &str) -> Result<Vec<PluginFile>> {
-        Ok(query_as(
-            "SELECT f.path, f.is_executable, f.content FROM plugin_files f JOIN plugins p ON p.id = f.plugin_id
+        let stored: Vec<Stored> = query_as(
+            "SELECT f.path, f.is_executable, f.content, b.object, b.size_bytes AS object_bytes
+             FROM plugin_files f JOIN plugins p ON p.id = f.plugin_id LEFT JOIN blobs b ON b.object = f.blob
              WHERE p.user_id = $1 AND p.name = $2 AND p.hash = $3 ORDER BY f.path",
         )
         .bind(user)
         .bind(name)
         .bind(hash)
         .fetch_all(self.database.reader())
-        .await?)
+        .await?;
+        let (mut stored, mut files) = (stored.into_iter(), Vec::new());
+        while stored.len() > 0 {
+            let some = stored.by_ref().take(BLOBS_AT_ONCE);
+            files.extend(try_join_all(some.map(|file| self.plugin_file(file))).await?);
+        }
+        Ok(files)
+    }
+
+    async fn plugin_file(&self, stored: Stored) -> Result<PluginFile> {
+        let Stored { path, is_executable, content, blob } = stored;
+        Ok(PluginFile { path, is_executable, content: self.bring(content, blob).await? })
     }
 
     /// The plugins that users share, by owner and name.
@@ -116,6 +140,10 @@ impl Store {
         let PluginRow { name, hash, version, source, is_enabled, is_shared, installed_at_ms: _ } = plugin;
         check_length("source", source, PLUGIN_SOURCE_MAX_BYTES)?;
         let invalid = |rule: String| Error::Invalid { what: "plugin", rule };
+        let mut blobs = Vec::with_capacity(files.len());
+        for some in files.chunks(BLOBS_AT_ONCE) {
+            blobs.extend(try_join_all(some.iter().map(|file| self.put_away(&file.content))).await?);
+        }
         let mut transaction = self.database.write(Scope::User(user)).await?;
         let was_shared: Option<bool> =
             query_scalar("DELETE FROM plugins WHERE user_id = $1 AND name = $2 RETURNING is_shared")
@@ -131,8 +159,8 @@ impl Store {
             return Err(invalid(format!("is one too many: you have {others}; remove one first")));
         }
         let stored: i64 = query_scalar(
-            "SELECT COALESCE(CAST(SUM(LENGTH(f.content)) AS BIGINT), 0) FROM plugin_files f
-             JOIN plugins p ON p.id = f.plugin_id WHERE p.user_id = $1",
+            "SELECT COALESCE(CAST(SUM(COALESCE(b.size_bytes, LENGTH(f.content))) AS BIGINT), 0) FROM plugin_files f
+             JOIN plugins p ON p.id = f.plugin_id LEFT JOIN blobs b ON b.object = f.blob WHERE p.user_id = $1",
         )
         .bind(user)
         .fetch_one(&mut transaction)
@@ -158,14 +186,15 @@ impl Store {
         .bind(self.now_ms())
         .fetch_one(&mut transaction)
         .await?;
-        for file in files {
+        for (file, blob) in files.iter().zip(blobs) {
             query(
-                "INSERT INTO plugin_files (plugin_id, path, is_executable, content) VALUES ($1, $2, $3, $4)",
+                "INSERT INTO plugin_files (plugin_id, path, is_executable, content, blob) VALUES ($1, $2, $3, $4, $5)",
             )
             .bind(id)
             .bind(file.path.as_str())
             .bind(file.is_executable)
-            .bind(file.content.as_slice())
+            .bind(blob.is_none().then_some(file.content.as_slice()))
+            .bind(&blob)
             .execute(&mut transaction)
             .await?;
         }

@@ -22,7 +22,7 @@ use sqlx::{SqlSafeStr, SqlStr};
 
 use crate::patience;
 
-pub(crate) use self::bind::{Bind, NUL_SHOWN, Value, bind_as_word};
+pub(crate) use self::bind::{Bind, NUL_SHOWN, Value, bind_as_word, without_nul};
 pub use self::scope::REFUSED_FENCES;
 pub(crate) use self::scope::{Locked, Scope, begin_to_the_end};
 

@@ -203,7 +203,7 @@ const MESSAGES: Fate = Fate::Copied {
 
 /// `$4` is its name.
 const OFFLOADS: Fate = Fate::Copied {
-    columns: &[("chat_id", "$2"), ("id", "s.id"), ("text", "s.text")],
+    columns: &[("chat_id", "$2"), ("id", "s.id"), ("text", "s.text"), ("blob", "s.blob")],
     anew: &[],
     rows: "WHERE s.chat_id = $3 AND s.id = $4",
 };

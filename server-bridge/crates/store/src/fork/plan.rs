@@ -109,7 +109,7 @@ async fn plan(
     let mut messages = messages(transaction, &chat, up_to).await?;
     messages.retain(|message| message.turn_id.is_none_or(|turn| copied.contains(&turn)));
     let offloads = query_as(
-        "SELECT id, CAST(OCTET_LENGTH(text) AS BIGINT) AS size_bytes FROM offloads WHERE chat_id = $1 ORDER BY id",
+        "SELECT id, CAST(COALESCE(OCTET_LENGTH(text), 0) AS BIGINT) AS size_bytes FROM offloads WHERE chat_id = $1 ORDER BY id",
     )
     .bind(&chat)
     .fetch_all(&mut *transaction)

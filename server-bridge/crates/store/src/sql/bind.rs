@@ -66,6 +66,11 @@ fn text(text: Cow<'_, str>) -> Value<'_> {
     Value::Text(Some(if text.contains('\0') { Cow::Owned(text.replace('\0', NUL_SHOWN)) } else { text }))
 }
 
+/// A text as the database will hold it.
+pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', NUL_SHOWN)) } else { Cow::Borrowed(text) }
+}
+
 impl<'q, T: Bind<'q>> Bind<'q> for Option<T> {
     const NULL: Value<'static> = T::NULL;
 

@@ -1,5 +1,6 @@
 //! Behaviour specific to PostgreSQL: the same schema, one winner of each race, an outage of the server.
 
+mod blobs;
 mod copy;
 mod fences;
 mod given_up;

@@ -129,7 +129,7 @@ async fn a_copy_there_and_back_is_equal_and_its_source_says_where_it_went() {
     filled(&before).await;
     // The tables are there; nothing is in them.
     let url = postgres_url();
-    let there = copy(&file(&before), &postgres(&url)).await.unwrap();
+    let there = copy(&file(&before), &postgres(&url), None).await.unwrap();
     assert_eq!(there.replaced, 2);
     let counted = |name: &str| there.tables.iter().find(|(table, _)| table == name).unwrap().1;
     assert_eq!((counted("users"), counted("chats")), (2, 2));
@@ -147,7 +147,7 @@ async fn a_copy_there_and_back_is_equal_and_its_source_says_where_it_went() {
             }
         }
     }
-    let again = copy(&postgres(&url), &file(&back)).await.unwrap();
+    let again = copy(&postgres(&url), &file(&back), None).await.unwrap();
     assert_eq!((again.tables, again.replaced), (there.tables, 0));
     assert!(matches!(Store::at(&postgres(&url)).await.unwrap_err(), Error::Moved { .. }));
     let mut expected = contents(&before).await;
@@ -175,7 +175,7 @@ async fn an_id_that_was_given_before_a_copy_is_not_given_after_it() {
     let path = folder.path().join("store.db");
     filled(&path).await;
     let url = postgres_url();
-    copy(&file(&path), &postgres(&url)).await.unwrap();
+    copy(&file(&path), &postgres(&url), None).await.unwrap();
     let store = Store::connect(&url).await.unwrap();
     assert_eq!(add_user(&store, "new").await.id.0, 4, "3 was the one that is gone");
 }
@@ -198,16 +198,16 @@ async fn what_is_not_fit_for_a_copy_is_refused_and_nothing_is_copied() {
         (postgres(&full), postgres(&empty), "pg_dump"),
         (file(&missing), postgres(&empty), "there is no database"),
     ] {
-        let error = copy(&from, &to).await.unwrap_err();
+        let error = copy(&from, &to, None).await.unwrap_err();
         assert!(matches!(error, Error::Copy { .. }) && error.to_string().contains(words), "{error}");
         assert!(from == file(&missing) || Store::at(&from).await.is_ok(), "it is not marked");
     }
     assert!(!missing.exists());
     let newer = "UPDATE _sqlx_migrations SET version = 9999 WHERE version = (SELECT MAX(version) FROM _sqlx_migrations)";
     run(&mut raw(&other).await, newer).await;
-    let error = copy(&file(&other), &postgres(&empty)).await.unwrap_err();
+    let error = copy(&file(&other), &postgres(&empty), None).await.unwrap_err();
     assert!(matches!(error, Error::NewerSchema { .. }), "{error}");
-    let error = copy(&postgres(&full), &file(&other)).await.unwrap_err();
+    let error = copy(&postgres(&full), &file(&other), None).await.unwrap_err();
     assert!(matches!(error, Error::NewerSchema { .. }), "{error}");
     let store = Store::at(&postgres(&empty)).await.unwrap();
     assert!(!store.has_users().await.unwrap());

@@ -1,0 +1,115 @@
+//! What went wrong with a request to S3, and what to change.
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every error of a request to S3. The texts are for operators; they name hosts, buckets and keys, and no secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The location is invalid.
+    #[error("{text:?} is no bucket: {rule}; write s3://BUCKET or s3://BUCKET/PREFIX")]
+    Place {
+        /// The given text.
+        text: String,
+        /// The broken rule.
+        rule: &'static str,
+    },
+    /// A variable of the environment is missing or invalid.
+    #[error("the variable {name} {rule}")]
+    Variable {
+        /// Its name.
+        name: &'static str,
+        /// The rule that it breaks, and what to do.
+        rule: &'static str,
+    },
+    /// No HTTP client can be made on this machine.
+    #[error("cannot make a client for S3: {0}")]
+    Client(String),
+    /// No connection, or one that broke, or a server that asks for patience.
+    #[error("{host} cannot be reached: {why}; check that it runs, and its address in AWS_ENDPOINT_URL_S3")]
+    Away {
+        /// The server.
+        host: String,
+        /// Why.
+        why: String,
+    },
+    /// It did not answer in time.
+    #[error("{host} did not answer within {seconds} s; check that it runs and is not overloaded")]
+    Slow {
+        /// The server.
+        host: String,
+        /// The deadline.
+        seconds: u64,
+    },
+    /// There is no such bucket.
+    #[error(
+        "there is no bucket {bucket:?} at {host}; make it, or correct its name and the address in AWS_ENDPOINT_URL_S3"
+    )]
+    NoBucket {
+        /// The server.
+        host: String,
+        /// The bucket.
+        bucket: String,
+    },
+    /// It refuses the credentials, or they lack a right.
+    #[error(
+        "{host} refuses to {action} in the bucket {bucket:?} ({code}); check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and \
+         their rights to read, write, delete and list there"
+    )]
+    Forbidden {
+        /// The server.
+        host: String,
+        /// The bucket.
+        bucket: String,
+        /// The refused action: `put`, `get`, `delete`, `list`.
+        action: &'static str,
+        /// The code of S3, or the HTTP status.
+        code: String,
+    },
+    /// It refuses the request for another reason.
+    #[error(
+        "{host} refuses to {action} in the bucket {bucket:?} ({code}); check AWS_REGION, this machine's clock and the server's log"
+    )]
+    Refused {
+        /// The server.
+        host: String,
+        /// The bucket.
+        bucket: String,
+        /// The refused action.
+        action: &'static str,
+        /// The code of S3, or the HTTP status.
+        code: String,
+    },
+    /// The answer is none of S3's.
+    #[error("{host} gave an answer that is none of S3's: {why}; check the address in AWS_ENDPOINT_URL_S3")]
+    Answer {
+        /// The server.
+        host: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is no object with this key.
+    #[error("there is no object {key}")]
+    Missing {
+        /// Its key.
+        key: String,
+    },
+    /// The object is not the one that was put there.
+    #[error("the object {key} has {found} bytes instead of {expected}")]
+    Length {
+        /// Its key.
+        key: String,
+        /// The length that it has, or more.
+        found: u64,
+        /// The length that it was put with.
+        expected: u64,
+    },
+}
+
+impl Error {
+    /// True if the same may work a little later, without a change by anybody.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Away { .. } | Self::Slow { .. })
+    }
+}

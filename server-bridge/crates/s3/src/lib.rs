@@ -1,0 +1,33 @@
+//! Objects in a bucket of S3, or of another server that speaks its protocol.
+//!
+//! ```text
+//!   key ─▶ address of the object ─▶ request, signed ─▶ answer: bytes of the expected length, or an error that names what to change
+//!                                        ▲                 │
+//!                                        └── again, until the deadline, if S3 is unreachable or asks for patience
+//! ```
+//! Only what a store of whole objects needs: put, get, delete, list. Each of them may be repeated, because an object is written once with
+//! one content. Requests are signed here (AWS Signature Version 4) and sent over the HTTP client that the rest of the program uses: the usual
+//! clients bring a second TLS library, or make every client of the process speak HTTP/2.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `place` | the bucket, its server and the credentials: [`Place`] |
+//! | `bucket` | the requests: [`Bucket`] |
+//! | `sign` | signatures of requests |
+//! | `answer` | what S3 says in XML |
+//! | `error` | what went wrong, and what to change |
+//! | [`limits`] | every limit and timeout |
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod answer;
+mod bucket;
+mod error;
+pub mod limits;
+mod place;
+mod sign;
+
+pub use answer::Listed;
+pub use bucket::Bucket;
+pub use error::{Error, Result};
+pub use place::Place;

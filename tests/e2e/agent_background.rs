@@ -21,19 +21,23 @@ fn told_of(text: &str) -> Vec<(String, String)> {
     pairs.map(|(id, end)| (id.to_owned(), end.trim_end_matches(')').to_owned())).collect()
 }
 
+/// All tasks that the server told a model of, with how they ended.
+fn told_in(asked: &Asked) -> Vec<(String, String)> {
+    let messages = asked.body["messages"].as_array().unwrap().iter();
+    let of_user = messages.filter(|message| message["role"] == "user");
+    of_user.flat_map(|message| told_of(message["content"].as_str().unwrap_or_default())).collect()
+}
+
 /// Calls two sub-agents and ends its answer; reads the result of each that has ended.
 fn calls_two(asked: &Asked) -> Reply {
-    let (told, results) = (asked.last_of_user(), asked.results());
-    let last = asked.body["messages"].as_array().unwrap().last().unwrap();
-    if last["role"] == "tool" {
-        return Reply::Say("on we go".to_owned());
-    }
-    match told_of(&told) {
-        ended if !ended.is_empty() => {
-            Reply::Call(ended.iter().map(|(id, _)| ("task_read", json!({"id": id}))).collect())
-        }
-        _ if results.is_empty() => Reply::Call(vec![called("one"), called("two")]),
-        _ => Reply::Say("that was it".to_owned()),
+    let results = asked.results();
+    let is_read = |id: &String| results.iter().any(|result| result.starts_with(&format!("{id} done")));
+    let mut unread: Vec<String> = told_in(asked).into_iter().map(|(id, _)| id).collect();
+    unread.retain(|id| !is_read(id));
+    match (unread.is_empty(), results.is_empty()) {
+        (false, _) => Reply::Call(unread.iter().map(|id| ("task_read", json!({"id": id}))).collect()),
+        (true, true) => Reply::Call(vec![called("one"), called("two")]),
+        (true, false) => Reply::Say("on we go".to_owned()),
     }
 }
 
@@ -66,13 +70,7 @@ fn kills_of_the_server_repeat_nothing_and_each_end_is_told_once() {
         world.say("and now?");
         assert_eq!(world.answer()["agent"]["status"], "done", "round {round}");
         let asked = model.asked().pop().unwrap();
-        let told: Vec<(String, String)> = asked.body["messages"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|message| message["role"] == "user")
-            .flat_map(|message| told_of(message["content"].as_str().unwrap_or_default()))
-            .collect();
+        let told = told_in(&asked);
         assert!(told.len() == 2 && told[0].0 != told[1].0, "round {round}: {told:?}");
         assert!(told.iter().all(|(_, end)| end == "done"), "round {round}: {told:?}");
         let results = asked.results().join(" | ");

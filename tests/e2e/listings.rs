@@ -46,6 +46,8 @@ const LISTINGS: &[(&str, Shape)] = &[
     ("group chain list", Shape::List(&["chain", "name", "text"])),
     ("group chain runs", Shape::List(&["id", "state"])),
     ("group chain show", Shape::Refusal("not_found")),
+    ("group templates", Shape::List(&["about", "files", "name", "title"])),
+    ("group workspace show", Shape::Refusal("not_found")),
     ("container status", Shape::Refusal("denied")),
     ("model list", Shape::Document(&["chosen", "models"])),
     ("model usage", Shape::Document(&["days", "models", "total"])),
@@ -130,6 +132,7 @@ fn every_listing_is_for_programs_too() {
             "trigger runs" => Some("push"),
             "group show" | "group log" | "group calls" | "group chain list" | "group chain runs" => Some("1"),
             "group chain show" => Some("1 1"),
+            "group workspace show" => Some("1 nobody"),
             "memory show" => Some("1"),
             _ => None,
         };

@@ -59,6 +59,8 @@ pub(crate) struct House {
     pub(crate) rules: RuleBook,
     /// The approvals of what workspaces define; none before extensions are there.
     pub(crate) trusts: OnceLock<Arc<dyn Trusts>>,
+    /// Begins the sub-agents in the background that a chat's agent called and that nobody works on: soon, beside the caller.
+    pub(crate) begin_background: fn(&Arc<House>, &store::User, &ChatId),
 }
 
 impl Deref for House {

@@ -82,6 +82,7 @@ impl ChatService {
             languages,
             rules: RuleBook::default(),
             trusts: OnceLock::new(),
+            begin_background: turns::begin_soon,
         }));
         // Tools must not keep the service alive that has them.
         let _ = service.0.services.models.set(Arc::new(Choices(Arc::downgrade(&service.0))));

@@ -1,5 +1,7 @@
 //! Against a real server: what is put is got, what is wrong is said, outages end.
 
+#![allow(clippy::unwrap_used)]
+
 use std::time::Duration;
 
 use s3::limits::LIST_ROWS;

@@ -290,7 +290,7 @@ fn parameters_have_the_names_that_models_know() {
         ("Fetch", &["url", "max_chars", "format"]),
         ("WebSearch", &["query", "max_results"]),
         ("config", &["action", "key", "value"]),
-        ("SubAgent", &["task", "role", "tools", "model", "instance", "on", "worktree"]),
+        ("SubAgent", &["task", "role", "tools", "model", "instance", "on", "worktree", "background"]),
         ("Worktree", &["action", "name"]),
         ("Skill", &["name"]),
         ("memory_write", &["name", "text", "kind", "scope", "replaces", "valid_until"]),

@@ -9,7 +9,7 @@ use agent::tool::Failure;
 use api::document::AgentDocument;
 use futures_util::future::BoxFuture;
 use llm::Message;
-use store::{ChatId, ItemId, NewBackground, NewDelegation, TurnId, TurnStatus, User, UserId};
+use store::{BackgroundTurn, ChatId, ItemId, NewBackground, NewDelegation, TurnId, TurnStatus, User, UserId};
 use tokio::time::{Instant, sleep};
 use tools::Ported;
 
@@ -17,7 +17,6 @@ use super::screen::settled;
 use super::{Screen, Stored, asked, reply, to_json};
 use crate::house::House;
 use crate::limits::{REST_LOOK_MS, SUB_AGENT_END_PATIENCE_MS, SUB_AGENTS_IN_BACKGROUND};
-use crate::turns;
 use crate::{ChatEvent, document};
 
 impl BackgroundAgents for Stored {
@@ -79,7 +78,7 @@ impl Stored {
             return Ok(None);
         }
         let ids: Vec<TurnId> = ended.iter().map(|turn| turn.id).collect();
-        let message = turns::told(&ended);
+        let message = told(&ended);
         let item = store.tell_of_background(self.turn, &ids, &history::to_json(&message)).await?;
         Ok(item.map(|item| (item, message)))
     }
@@ -127,4 +126,15 @@ pub(crate) async fn settle_asks(
         Screen { service, user, chat, turn }.change(id, &message.text, &settled).await?;
     }
     Ok(())
+}
+
+/// The message to a model about sub-agents that have ended. It has no words of theirs, which are no words of the user: the model
+/// reads them as the result of a tool.
+pub(crate) fn told(ended: &[BackgroundTurn]) -> Message {
+    let lines = ended.iter().map(|turn| format!("task {}: {}", turn.chat, turn.status.as_str()));
+    let lines: Vec<String> = lines.collect();
+    Message::user(format!(
+        "(From the server, not from the user. Sub-agents in the background that have ended; task_read gives you the result of each:\n{})",
+        lines.join("\n")
+    ))
 }

@@ -4,7 +4,6 @@ use llm::{Content, Message, ToolCall, ToolResult};
 use store::{ItemId, MessageId, Spent, StoredContext};
 
 use super::{Stored, asked, offload};
-use crate::turns;
 use agent::approval::Access;
 use agent::context::history;
 use agent::engine::{Asked, Begins, Change, Entry, Journal, ReplyState};
@@ -48,7 +47,7 @@ impl Journal for Stored {
             let item = store.append_turn_item(turn, &history::to_json(&message)).await?;
             if begins {
                 // Not before: its card shows the result of the call first, and its own state after it.
-                turns::begin_background(&self.service, &self.user, &self.chat).await?;
+                (self.service.begin_background)(&self.service, &self.user, &self.chat);
             }
             Ok((item, message))
         })

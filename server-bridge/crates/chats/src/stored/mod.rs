@@ -42,7 +42,7 @@ use crate::house::House;
 use crate::rule_book::WorkspaceRules;
 pub(crate) use again::{RELAYED, attend_all};
 use agent::engine::{Asked, Ports};
-pub(crate) use background::{end_in_background, settle_asks};
+pub(crate) use background::{end_in_background, settle_asks, told};
 pub(crate) use given_up::{GIVEN_UP, give_up, give_up_below};
 pub(crate) use idle::named;
 pub(crate) use screen::{Screen, cut, reply, to_json};

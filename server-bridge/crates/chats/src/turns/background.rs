@@ -11,7 +11,6 @@ use std::sync::Arc;
 use agent::context::history;
 use agent::engine::{Background, CalledFrom, SubAgentEnd, SubAgentTask, TurnAncestry, TurnEnd};
 use agent::tool::{Failure, SubAgentState, TurnCost};
-use llm::Message;
 use store::{BackgroundTurn, ChatId, MessageId, MessageRole, TurnId, TurnStatus, User, UserId};
 use tokio_util::sync::CancellationToken;
 
@@ -20,22 +19,26 @@ use crate::ChatEvent;
 use crate::house::House;
 use crate::limits::TURNS_BY_THEMSELVES;
 use crate::queue::Waiting;
-use crate::stored::{cut, reply, settle_asks, to_json};
+use crate::stored::{cut, reply, settle_asks, to_json, told};
 
-/// Begins the turns in the background that a chat's agent called and that nobody works on.
-pub(crate) async fn begin(service: &Arc<House>, user: &User, chat: &ChatId) -> store::Result<()> {
-    for turn in service.store.background_to_do(Some(user.id)).await? {
-        if turn.parent == *chat {
-            start(service, user, turn);
-        }
-    }
-    Ok(())
+/// Begins the turns in the background that a chat's agent called and that nobody works on, in a task of its own.
+pub(crate) fn begin_soon(service: &Arc<House>, user: &User, chat: &ChatId) {
+    let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
+    let tasks = service.tasks.clone();
+    tasks.spawn(store::patiently(async move { begin(&service, &user, &chat).await }));
 }
 
-/// The same after a turn of that chat: those whose call has no result on record, because the turn could not go on.
-pub(super) async fn begin_left(service: &Arc<House>, user: &User, chat: &ChatId) {
-    if let Err(error) = begin(service, user, chat).await {
-        tracing::error!(%error, %chat, "sub-agents in the background wait for the server's next start");
+/// The same at once. Those whose call has no result on record, because the turn that called them could not go on, begin after that turn.
+pub(super) async fn begin(service: &Arc<House>, user: &User, chat: &ChatId) {
+    match service.store.background_to_do(Some(user.id)).await {
+        Ok(found) => {
+            for turn in found.into_iter().filter(|turn| turn.parent == *chat) {
+                start(service, user, turn);
+            }
+        }
+        Err(error) => {
+            tracing::error!(%error, %chat, "sub-agents in the background wait for the next answer, or the server's next start");
+        }
     }
 }
 
@@ -199,15 +202,4 @@ fn name(turn: &BackgroundTurn) -> String {
         (Some(name), None) | (None, Some(name)) => name.clone(),
         (None, None) => turn.chat.to_string(),
     }
-}
-
-/// The message to a model about sub-agents that have ended. It has no words of theirs, which are no words of the user: the model
-/// reads them as the result of a tool.
-pub(crate) fn told(ended: &[BackgroundTurn]) -> Message {
-    let lines = ended.iter().map(|turn| format!("task {}: {}", turn.chat, turn.status.as_str()));
-    let lines: Vec<String> = lines.collect();
-    Message::user(format!(
-        "(From the server, not from the user. Sub-agents in the background that have ended; task_read gives you the result of each:\n{})",
-        lines.join("\n")
-    ))
 }

@@ -28,7 +28,7 @@ use crate::{ChatEvent, Result, memorise, titles};
 use agent::context::history;
 use agent::engine::{Ports, Turn, TurnAncestry};
 use agent::tool::Toolbox;
-pub(crate) use background::{begin as begin_background, told};
+pub(crate) use background::begin_soon;
 pub(crate) use recover::recover;
 pub(crate) use rest::rest;
 
@@ -127,7 +127,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                         tracing::error!(%error, %chat, "the turns of sub-agents that nothing goes on with stay open");
                     }
                     titles::give_soon(service, user, chat, turn);
-                    background::begin_left(service, user, chat).await;
+                    background::begin(service, user, chat).await;
                 }
                 Job::Tell => background::tell_logged(service, user, chat).await,
                 Job::Compress => {

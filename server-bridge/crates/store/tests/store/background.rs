@@ -121,7 +121,10 @@ async fn an_end_is_told_to_one_turn_of_several_and_as_a_whole() {
     assert_eq!(queue(&[third, first]).await, None);
     let before = store.messages(ann, chat, None, 100).await.unwrap().0.len();
     let (said, shown, turn) = queue(&[third]).await.unwrap();
-    assert_eq!((said.role, said.text.as_str(), shown.text.as_str()), (MessageRole::Notice, "it has ended", ""));
+    assert_eq!(
+        (said.role, said.text.as_str(), shown.text.as_str()),
+        (MessageRole::Notice, "it has ended", "")
+    );
     assert_eq!(store.messages(ann, chat, None, 100).await.unwrap().0.len(), before + 2);
     assert_eq!(store.answer_to(ann, said.id).await.unwrap(), Some(shown.id));
     assert_eq!(store.turns_by_themselves(ann, chat).await.unwrap(), 1);

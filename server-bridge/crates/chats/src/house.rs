@@ -59,7 +59,7 @@ pub(crate) struct House {
     pub(crate) rules: RuleBook,
     /// The approvals of what workspaces define; none before extensions are there.
     pub(crate) trusts: OnceLock<Arc<dyn Trusts>>,
-    /// Begins the sub-agents in the background that a chat's agent called and that nobody works on: soon, beside the caller.
+    /// Begins the turn in the background of the sub-agent with this chat, unless somebody works on it: soon, beside the caller.
     pub(crate) begin_background: fn(&Arc<House>, &store::User, &ChatId),
 }
 

@@ -19,6 +19,12 @@ pub enum TurnStatus {
 }
 
 impl TurnStatus {
+    /// True if it has not ended.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Queued | Self::Running)
+    }
+
     /// Its name in the database and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! Sub-agents in the background, as tasks: a task's id is the id of the sub-agent's chat.
 
 use serde_json::Value;
-use store::{BackgroundTurn, ChatId, MessageRole, Store, TurnStatus, User};
+use store::{BackgroundTurn, ChatId, MessageRole, Store, User};
 
 use crate::limits::{TASK_MESSAGES, TASKS_LISTED};
 
@@ -27,12 +27,6 @@ pub async fn find(
     id: &str,
 ) -> store::Result<Option<BackgroundTurn>> {
     Ok(list(store, user, chat).await?.into_iter().find(|turn| turn.chat.to_string() == id))
-}
-
-/// True if it has not ended.
-#[must_use]
-pub fn is_open(turn: &BackgroundTurn) -> bool {
-    matches!(turn.status, TurnStatus::Queued | TurnStatus::Running)
 }
 
 /// Its state and its name, on one line.

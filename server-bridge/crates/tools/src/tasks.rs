@@ -293,7 +293,7 @@ async fn end(arguments: &Kill, work: &Work<'_>) -> Result<Outcome, Failure> {
         return end_for_program(arguments, work, program).await;
     }
     if let Some(agent) = sub_agent(&arguments.id, work).await? {
-        let has_ended = !background::is_open(&agent) || work.context.host.end_sub_agent(&agent.chat).await?;
+        let has_ended = !agent.status.is_open() || work.context.host.end_sub_agent(&agent.chat).await?;
         return Ok(match has_ended {
             true => Outcome::done(format!("task {} has ended", agent.chat)),
             false => Outcome::failed(&format!("task {} was told to stop, and has not ended yet", agent.chat)),

@@ -337,6 +337,10 @@ pub trait SubAgents: Send + Sync {
 
 /// Agents that the turn's agent calls and does not wait for.
 pub trait BackgroundAgents: Send + Sync {
+    /// Fails with [`Failure::Told`] if the turn cannot call one: too many are at work, or the chat may have none. A call is refused before
+    /// anything is made for it.
+    fn check(&self) -> BoxFuture<'_, Result<(), Failure>>;
+
     /// Gives a sub-agent a task, once for a card. Its turn is on record then, and begins when the result of the call is.
     ///
     /// Fails with [`Failure::Told`] if too many are at work in the background, or the chat may have none.

@@ -20,6 +20,10 @@ use crate::limits::{REST_LOOK_MS, SUB_AGENT_END_PATIENCE_MS, SUB_AGENTS_IN_BACKG
 use crate::{ChatEvent, document};
 
 impl BackgroundAgents for Stored {
+    fn check(&self) -> BoxFuture<'_, Result<(), Failure>> {
+        Box::pin(self.check_background())
+    }
+
     fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>> {
         Box::pin(self.begin_in_background(task))
     }
@@ -39,11 +43,6 @@ impl Stored {
         let Self { service, user, .. } = self;
         let BackgroundTask { chat, card, text, background } = task;
         let store = &service.store;
-        // The group's log has what its agents do, and its people are asked there.
-        if store.agent_of_chat(&self.root).await.ported()?.is_some() {
-            let text = "an agent of a group has no sub-agents in the background; leave `background` out, or use SendMessage";
-            return Err(Failure::Told(text.to_owned()));
-        }
         let called = store.called_sub_agent(user.id, &self.chat, card).await.ported()?;
         if called.is_some_and(|called| called.turn.is_some()) {
             // By an earlier server.
@@ -60,20 +59,34 @@ impl Stored {
             background: Some(NewBackground { json, most: SUB_AGENTS_IN_BACKGROUND }),
         };
         let Some((said, shown, _)) = store.queue_delegated_turn(user.id, new).await.ported()? else {
-            return Err(Failure::Told(format!(
-                "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the most; wait until one of \
-                 them has ended, end one with task_kill, or call this one without `background`"
-            )));
+            return Err(too_many());
         };
         service.tell(user.id, ChatEvent::Message(said));
         service.tell(user.id, ChatEvent::Message(shown));
         Ok(())
     }
 
+    /// See [`agent::engine::BackgroundAgents::check`].
+    async fn check_background(&self) -> Result<(), Failure> {
+        let store = &self.service.store;
+        // The group's log has what its agents do, and its people are asked there.
+        if store.agent_of_chat(&self.root).await.ported()?.is_some() {
+            let text = "an agent of a group has no sub-agents in the background; leave `background` out, or use SendMessage";
+            return Err(Failure::Told(text.to_owned()));
+        }
+        let at_work = store.background_open(self.user.id, &self.chat).await.ported()?.len();
+        if at_work as u64 >= SUB_AGENTS_IN_BACKGROUND { Err(too_many()) } else { Ok(()) }
+    }
+
     /// See [`agent::engine::BackgroundAgents::tell_ended`].
     pub(super) async fn tell_of_ended(&self) -> store::Result<Option<(ItemId, Message)>> {
         let store = &self.service.store;
-        let ended = store.background_untold(self.user.id, &self.chat).await?;
+        let news = store.background_news(self.user.id, &self.chat).await?;
+        let (ended, left): (Vec<_>, Vec<_>) = news.into_iter().partition(|turn| turn.result_text.is_some());
+        for turn in left {
+            // The calls before this request have their results on record. An earlier server may not have come to what follows.
+            (self.service.begin_background)(&self.service, &self.user, &turn.chat);
+        }
         if ended.is_empty() {
             return Ok(None);
         }
@@ -82,6 +95,14 @@ impl Stored {
         let item = store.tell_of_background(self.turn, &ids, &history::to_json(&message)).await?;
         Ok(item.map(|item| (item, message)))
     }
+}
+
+/// The refusal of one more.
+fn too_many() -> Failure {
+    Failure::Told(format!(
+        "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the most; wait until one of them has \
+         ended, end one with task_kill, or call this one without `background`"
+    ))
 }
 
 /// Stops a sub-agent in the background, and waits for its end a moment; true if it has ended.

@@ -27,7 +27,7 @@ impl Journal for Stored {
     fn append<'a>(&'a self, entry: Entry<'a>) -> Asked<'a, (ItemId, Message)> {
         asked(async move {
             let (store, turn) = (&self.service.store, self.turn);
-            let mut begins = false;
+            let mut begins = None;
             let message = match entry {
                 Entry::Said(message) => message,
                 Entry::Answer(message, spent, count) => {
@@ -38,16 +38,16 @@ impl Journal for Stored {
                     let whose = (self.user.id, &self.root, &self.chat);
                     let mode = self.service.settings.context_mode();
                     let text = offload::kept(store, whose, call, &outcome, place, mode).await?;
-                    begins = outcome.sub_agent.is_some_and(|agent| agent.is_background);
+                    begins = outcome.sub_agent.filter(|agent| agent.is_background);
                     let content = std::iter::once(Content::Text(text)).chain(outcome.images).collect();
                     let (call_id, is_error) = (call.id.clone(), outcome.is_error);
                     Message::Tool(ToolResult { call_id, content, is_error })
                 }
             };
             let item = store.append_turn_item(turn, &history::to_json(&message)).await?;
-            if begins {
+            if let Some(agent) = begins {
                 // Not before: its card shows the result of the call first, and its own state after it.
-                (self.service.begin_background)(&self.service, &self.user, &self.chat);
+                (self.service.begin_background)(&self.service, &self.user, &agent.chat);
             }
             Ok((item, message))
         })

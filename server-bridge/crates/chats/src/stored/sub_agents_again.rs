@@ -31,7 +31,7 @@ impl Stored {
         let called = self.service.store.called_sub_agent(self.user.id, &self.chat, card).await?;
         let Some(store::CalledSubAgent { agent, turn }) = called else { return Ok(Called::Nobody) };
         let (steps, is_over) = match &turn {
-            Some(turn) => (self.words_and_steps(turn).await?.1, !is_open(turn)),
+            Some(turn) => (self.words_and_steps(turn).await?.1, !turn.status.is_open()),
             None if agent.status.is_none() => (0, false),
             // An earlier version did not record which call a turn serves.
             None => return Ok(Called::Unknown),
@@ -51,7 +51,7 @@ impl Stored {
         let store = &service.store;
         let called = store.called_sub_agent(user.id, chat, card).await?;
         let Some(mut turn) = called.and_then(|called| called.turn) else { return Ok(None) };
-        if is_open(&turn) {
+        if turn.status.is_open() {
             let ending = if turn.is_cancelled {
                 (TurnStatus::Cancelled, None)
             } else if let Some(message) = turn.message
@@ -93,8 +93,4 @@ impl Stored {
         }
         Ok((words, steps))
     }
-}
-
-fn is_open(turn: &CalledTurn) -> bool {
-    matches!(turn.status, TurnStatus::Queued | TurnStatus::Running)
 }

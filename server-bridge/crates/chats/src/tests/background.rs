@@ -53,7 +53,9 @@ async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
 /// Waits until nothing is at work in the background of a chat.
 async fn at_rest(bench: &Bench, talk: &Talk) {
     talk.until("nothing is at work", async || {
-        bench.store.open_turns(Some(bench.user.id)).await.unwrap().is_empty().then_some(())
+        // A turn has ended before its worker has recorded its result, and told of it.
+        let is_open = !bench.store.open_turns(Some(bench.user.id)).await.unwrap().is_empty();
+        (!is_open && talk.service.0.queue.at_work() == 0).then_some(())
     })
     .await;
 }
@@ -166,15 +168,13 @@ async fn a_cancel_stops_it_and_nothing_begins_by_itself() {
         (!below.is_empty()).then_some(())
     })
     .await;
-    let asked = model.asked().len();
+    // Those of the new sub-agent may come at any time.
+    let of_parent = || model.asked().iter().filter(|asked| !is_child(asked)).count();
+    let asked = of_parent();
     let undone = talk.undo().await.unwrap();
     assert_eq!((undone.text.as_str(), undone.turns), ("begin", 1));
     talk.say("again").await;
-    assert_eq!(
-        model.asked().len(),
-        asked + 2,
-        "it calls another one, and was not told of what was taken back"
-    );
+    assert_eq!(of_parent(), asked + 2, "it calls another one, and was not told of what was taken back");
     runner.started.recv().await.unwrap();
     let id = talk.told("/tasks").await.split(' ').next().unwrap().to_owned();
     assert_eq!(talk.told(&format!("/tasks kill {id}")).await, format!("Task {id} has ended."));

@@ -21,31 +21,46 @@ use crate::limits::TURNS_BY_THEMSELVES;
 use crate::queue::Waiting;
 use crate::stored::{cut, reply, settle_asks, to_json, told};
 
-/// Begins the turns in the background that a chat's agent called and that nobody works on, in a task of its own.
-pub(crate) fn begin_soon(service: &Arc<House>, user: &User, chat: &ChatId) {
-    let (service, user, chat) = (Arc::clone(service), user.clone(), chat.clone());
+/// Begins the turn of a sub-agent whose call has its result on record, in a task of its own.
+pub(crate) fn begin_soon(service: &Arc<House>, user: &User, agent: &ChatId) {
+    let (service, user, agent) = (Arc::clone(service), user.clone(), agent.clone());
     let tasks = service.tasks.clone();
-    tasks.spawn(store::patiently(async move { begin(&service, &user, &chat).await }));
+    tasks.spawn(store::patiently(async move { begin(&service, &user, |turn| turn.chat == agent).await }));
 }
 
-/// The same at once. Those whose call has no result on record, because the turn that called them could not go on, begin after that turn.
-pub(super) async fn begin(service: &Arc<House>, user: &User, chat: &ChatId) {
+/// Begins the turns in the background that a chat's agent called and that nobody works on, after a turn of that chat: the call of one of
+/// them may have no result on record, because the turn that called it could not go on.
+pub(super) async fn begin_left(service: &Arc<House>, user: &User, chat: &ChatId) {
+    begin(service, user, |turn| turn.parent == *chat).await;
+}
+
+async fn begin(service: &Arc<House>, user: &User, which: impl Fn(&BackgroundTurn) -> bool) {
     match service.store.background_to_do(Some(user.id)).await {
         Ok(found) => {
-            for turn in found.into_iter().filter(|turn| turn.parent == *chat) {
+            for turn in found.into_iter().filter(which) {
                 start(service, user, turn);
             }
         }
         Err(error) => {
-            tracing::error!(%error, %chat, "sub-agents in the background wait for the next answer, or the server's next start");
+            tracing::error!(%error, "sub-agents in the background wait for the next answer, or the server's next start");
         }
     }
 }
 
 /// Goes on with the turns in the background, of a user or of all users, that an earlier server left, and tells the agents that called
 /// them of those that have ended.
-pub(super) async fn recover(service: &Arc<House>, of: Option<UserId>) -> store::Result<()> {
+///
+/// One that has not begun waits for the turn that called it, if that `goes_on`: the result of the call is not on record then, and the
+/// card, which shows it when it is, would lose the sub-agent's own end.
+pub(super) async fn recover(
+    service: &Arc<House>,
+    of: Option<UserId>,
+    goes_on: impl Fn(TurnId) -> bool,
+) -> store::Result<()> {
     for turn in service.store.background_to_do(of).await? {
+        if turn.status != TurnStatus::Running && goes_on(turn.root) {
+            continue;
+        }
         if let Some(user) = service.store.user_by_id(turn.user).await? {
             settle_asks(service, &user, &turn.parent, turn.root).await?;
             start(service, &user, turn);

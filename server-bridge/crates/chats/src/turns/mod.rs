@@ -127,7 +127,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                         tracing::error!(%error, %chat, "the turns of sub-agents that nothing goes on with stay open");
                     }
                     titles::give_soon(service, user, chat, turn);
-                    background::begin(service, user, chat).await;
+                    background::begin_left(service, user, chat).await;
                 }
                 Job::Tell => background::tell_logged(service, user, chat).await,
                 Job::Compress => {

@@ -72,10 +72,12 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
             begin.push((user, turn.chat, Waiting { turn: turn.id, message, goes_on, is_background: false }));
         }
     }
+    let mut begun = HashSet::new();
     for (user, chat, waiting) in begin {
+        begun.insert(waiting.turn);
         service.queue.restore(user.id, &chat).fill(waiting);
         work(service, &user, &chat);
     }
-    background::recover(service, of).await?;
+    background::recover(service, of, |turn| begun.contains(&turn)).await?;
     Ok(count)
 }

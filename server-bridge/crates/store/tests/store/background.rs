@@ -91,6 +91,9 @@ async fn only_so_many_are_at_work_whoever_calls_first() {
     let bob = add_user(store, "bob").await.id;
     assert_eq!(store.background_turn(bob, turn).await.unwrap(), None);
     assert_eq!(store.background_to_do(Some(bob)).await.unwrap(), []);
+    // None has begun: a server looks after each of them with the next request to the model.
+    assert_eq!(store.background_news(ann, chat).await.unwrap().len(), 3);
+    assert_eq!(store.background_news(bob, chat).await.unwrap(), []);
     assert_eq!(store.background_below(bob, chat, 10).await.unwrap(), []);
     assert_eq!(store.background_below(ann, chat, 2).await.unwrap()[0].id, turn, "the newest first");
     // What goes on with a turn above them leaves them alone.

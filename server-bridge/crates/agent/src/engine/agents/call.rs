@@ -53,6 +53,9 @@ pub(in crate::engine) async fn call(
         let text = "only the chat's own agent calls sub-agents in the background; leave `background` out";
         return Err(Failure::Told(text.to_owned()));
     }
+    if wanted.background && called.is_none() {
+        caller.ports.background.check().await?;
+    }
     caller.ancestry.take_place().map_err(Failure::Told)?;
     let sub_agents = &caller.ports.sub_agents;
     let is_over = called.is_some_and(|called| called.is_over);
@@ -184,7 +187,7 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
     if let Some(name) = wanted.instance {
         match sub_agents.named(name).await? {
             Named::Open(agent) => {
-                if matches!(agent.status, Some(TurnStatus::Queued | TurnStatus::Running)) {
+                if agent.status.is_some_and(TurnStatus::is_open) {
                     return Err(Failure::Told(format!(
                         "the sub-agent {name:?} is at work in the background, as task {}; you are told when it has ended",
                         agent.chat

@@ -55,6 +55,7 @@ async fn what_cannot_be_in_the_background_is_told() {
     full.set(|settings| settings.broken.extend(["background"]));
     assert_eq!(full.run("go").await.status, TurnStatus::Done);
     assert!(full.chat.results()[0].contains("3 are at work already"), "{:?}", full.chat.results());
+    assert_eq!(full.log.count("sub-agent with"), 0, "no conversation was made for it");
 
     // A sub-agent's own call.
     let nested = World::by(|request, _| {

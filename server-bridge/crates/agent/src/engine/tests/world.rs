@@ -616,16 +616,20 @@ impl SubAgents for Chat {
 }
 
 impl BackgroundAgents for Chat {
-    fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>> {
-        let BackgroundTask { text, background, .. } = task;
-        let Background { role_text, tier, tools_json, place, worktree, .. } = background;
-        self.log(format!("background {text}: {role_text:?} {tier:?} {tools_json} {place:?} {worktree}"));
+    fn check(&self) -> BoxFuture<'_, Result<(), Failure>> {
         Box::pin(async {
             match self.settings().broken.contains("background") {
                 true => Err(Failure::Told("3 are at work already".to_owned())),
                 false => Ok(()),
             }
         })
+    }
+
+    fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>> {
+        let BackgroundTask { text, background, .. } = task;
+        let Background { role_text, tier, tools_json, place, worktree, .. } = background;
+        self.log(format!("background {text}: {role_text:?} {tier:?} {tools_json} {place:?} {worktree}"));
+        Box::pin(async { Ok(()) })
     }
 
     fn end<'a>(&'a self, _: &'a ChatId) -> Asked<'a, bool> {

@@ -23,6 +23,15 @@ async fn at_work(scene: &mut Scene) {
     .await;
 }
 
+/// Waits until no turn is open, and no worker records or tells an end.
+async fn at_rest(next: &Next) {
+    let (store, user) = (&next.bench.store, next.bench.user.id);
+    until("nothing is at work", async || {
+        store.open_turns(Some(user)).await.unwrap().is_empty() && next.bench.service.0.queue.at_work() == 0
+    })
+    .await;
+}
+
 /// What the agent said when it was told, once nothing is open.
 async fn heard(next: &Next) -> String {
     let heard = next.talk.sees("the end is told", |messages| {
@@ -31,7 +40,7 @@ async fn heard(next: &Next) -> String {
     });
     let heard = heard.await;
     let (store, user) = (&next.bench.store, next.bench.user.id);
-    until("no turn is open", async || store.open_turns(Some(user)).await.unwrap().is_empty()).await;
+    at_rest(&next).await;
     assert_eq!(store.background_to_do(Some(user)).await.unwrap(), []);
     assert_eq!(store.background_untold(user, &next.talk.id).await.unwrap(), []);
     let messages = next.talk.messages().await;
@@ -94,33 +103,42 @@ async fn a_result_of_which_nobody_was_told_is_told_by_the_next_server() {
 }
 
 #[tokio::test]
-async fn a_call_whose_result_is_not_on_record_begins_one_sub_agent() {
+async fn a_call_whose_result_is_not_on_record_begins_one_sub_agent_and_after_it() {
     // The answer is cut off while another call of it runs: none of its results is on record.
     let model = ScriptedModel::start(|asked| {
         if is_child(asked) {
-            return Reply::Say("nothing there".to_owned());
+            return match (asked.last_of_user().as_str(), asked.results().is_empty()) {
+                ("work", true) => Reply::Call(vec![("Shell", json!({"command": COMMAND}))]),
+                _ => Reply::Say("nothing there".to_owned()),
+            };
         }
         match asked.results().len() {
             0 => Reply::Call(vec![
                 ("SubAgent", json!({"task": "look", "background": true})),
-                ("Shell", json!({"command": COMMAND})),
+                ("SubAgent", json!({"task": "work"})),
             ]),
             _ => Reply::Say(asked.results().join(" / ")),
         }
     });
     let mut scene = Scene::begin(&model, Mode::Full).await;
     assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
-    let mut next = scene.next(&model, Mode::Full).await;
+    let mut next = scene.next_away(&model, Mode::Full, async |_| {}).await;
+    // The answer waits for the machine, and the sub-agent in the background for the answer: the result of its call would hide its end.
+    assert_eq!(next.bench.service.0.queue.at_work(), 1);
+    next.bench.take_over(&mut next.runner, "laptop").await;
     next.runner.release();
     next.talk.ended(next.answer).await;
+    at_rest(&next).await;
     let (store, user) = (&next.bench.store, next.bench.user.id);
-    until("no turn is open", async || store.open_turns(Some(user)).await.unwrap().is_empty()).await;
-    let agents = store.sub_agents(user, &next.talk.id).await.unwrap();
-    assert_eq!(agents.len(), 1);
+    assert_eq!(store.sub_agents(user, &next.talk.id).await.unwrap().len(), 2);
     assert_eq!(store.background_below(user, &next.talk.id, 10).await.unwrap().len(), 1);
     let said = next.talk.messages().await;
     assert!(said.iter().any(|message| message["text"].as_str().unwrap().contains("as task")), "{said:#?}");
     assert!(next.runner.started.try_recv().is_err(), "the command ran once");
+    let cards = next.talk.cards("SubAgent").await;
+    let card = cards.iter().find(|card| card["agent"]["sub_agent"]["background"] == true).unwrap();
+    assert_eq!(card["agent"]["status"], "done", "{card}");
+    assert!(card["text"].as_str().unwrap().contains("nothing there"), "{card}");
 }
 
 #[tokio::test]
@@ -142,8 +160,7 @@ async fn what_one_asks_is_asked_again_and_its_first_question_is_over() {
     let cards = next.talk.cards("Shell").await;
     assert_eq!(cards.iter().filter(|card| card["agent"]["status"] == "asking").count(), 1, "{cards:#?}");
     assert_eq!(next.talk.approve(&again, Answer::Allow).await, None);
-    let (store, user) = (&next.bench.store, next.bench.user.id);
-    until("no turn is open", async || store.open_turns(Some(user)).await.unwrap().is_empty()).await;
+    at_rest(&next).await;
     assert_eq!(next.runner.files.content("log").unwrap(), "ran");
 }
 

@@ -62,14 +62,25 @@ impl Scene {
         mode: Mode,
         change: impl AsyncFn(&Bench),
     ) -> Next {
-        let Self { directory, life, mut runner, answer } = self;
+        let mut next = self.next_away(model, mode, change).await;
+        next.bench.take_over(&mut next.runner, "laptop").await;
+        next
+    }
+
+    /// The same, while the machine is away still.
+    pub(super) async fn next_away(
+        self,
+        model: &ScriptedModel,
+        mode: Mode,
+        change: impl AsyncFn(&Bench),
+    ) -> Next {
+        let Self { directory, life, runner, answer } = self;
         life.kill(&runner).await;
         let store = Store::open(&directory.path().join("database")).await.unwrap();
         let bench = Bench::with_models(store, answered_by(model, Provider::OpenAi)).await;
         change(&bench).await;
         let talk = bench.talk(mode).await;
         bench.service.recover().await.unwrap();
-        bench.take_over(&mut runner, "laptop").await;
         Next { _directory: directory, bench, talk, runner, answer }
     }
 }

@@ -55,6 +55,16 @@ need() {
     fi
 }
 
+# need_disk: tells if less is free than a build and its tests take; a linker on a full disk says no more than "Bus error".
+DISK_GIB=10
+need_disk() {
+    local free
+    mkdir -p "$TARGET_DIR"
+    free=$(df --output=avail -BG "$TARGET_DIR" | tail -1 | tr -dc 0-9)
+    [ "$free" -ge "$DISK_GIB" ] || [ -d "$TARGET_DIR/debug" ] ||
+        say "$free GiB are free at $TARGET_DIR, and a build with its tests takes $DISK_GIB: free some if it fails"
+}
+
 need_toolchain() {
     command -v cargo >/dev/null || { echo "cargo is missing. Install Rust 1.95 or newer: https://rustup.rs" >&2; exit 1; }
     need cc build-essential
@@ -216,6 +226,8 @@ dependencies() {
     rm -rf "$cache"/dependencies-* "$cache/dependencies.new"
     from=$TARGET_DIR/debug to=$cache/dependencies.new
     mkdir -p "$to/.fingerprint" "$to/deps" "$to/build"
+    local link=
+    [ "$(stat -c %d "$from" "$to" | sort -u | wc -l)" != 1 ] || link=-l
     ours=" $(cargo metadata --locked --format-version 1 --no-deps |
         node -pe 'JSON.parse(require("fs").readFileSync(0, "utf8")).packages.map(({ name }) => name).join(" ")') "
     for entry in "$from"/.fingerprint/*; do
@@ -223,7 +235,8 @@ dependencies() {
         [[ $ours != *" ${name%-*} "* ]] || continue
         cp -a "$entry" "$to/.fingerprint/"
         if [ -d "$from/build/$name" ]; then cp -a "$from/build/$name" "$to/build/"; fi
-        find "$from/deps" -maxdepth 1 -name "*-${name##*-}*" -exec cp -a -t "$to/deps" {} +
+        # The same files twice, where one disk has both: compilers replace a file, and do not write into it.
+        find "$from/deps" -maxdepth 1 -name "*-${name##*-}*" -exec cp -a $link -t "$to/deps" {} +
     done
     mv "$to" "$kept"
     exec {lock}>&-

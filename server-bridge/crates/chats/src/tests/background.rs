@@ -3,7 +3,7 @@
 use agent::approval::{Answer, Mode};
 use serde_json::{Value, json};
 use store::TurnStatus;
-use tests::{Asked, Reply, ScriptedModel};
+use tests::{Asked, Gate, Reply, ScriptedModel};
 
 use super::talk::Talk;
 use super::*;
@@ -52,10 +52,10 @@ async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
 
 /// Waits until nothing is at work in the background of a chat.
 async fn at_rest(bench: &Bench, talk: &Talk) {
-    talk.until("nothing is at work", async || {
-        // A turn has ended before its worker has recorded its result, and told of it.
-        let is_open = !bench.store.open_turns(Some(bench.user.id)).await.unwrap().is_empty();
-        (!is_open && talk.service.0.queue.at_work() == 0).then_some(())
+    // A turn has ended before its worker has recorded its result, and told of it.
+    until("nothing is at work", async || {
+        let open = bench.store.open_turns(Some(bench.user.id)).await.unwrap();
+        open.is_empty() && talk.service.0.queue.at_work() == 0
     })
     .await;
 }
@@ -111,14 +111,18 @@ async fn an_answer_does_not_wait_for_it_and_another_one_begins_when_it_has_ended
 
 #[tokio::test]
 async fn the_turn_in_progress_is_told_with_its_next_request() {
-    let model = ScriptedModel::start(|asked| {
-        if is_child(asked) {
-            return Reply::Say("nothing there".to_owned());
-        }
-        match asked.results().len() {
-            0 => Reply::Call(vec![called("look around")]),
-            1 => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
-            _ => Reply::Say(asked.last_of_user()),
+    let gate = Gate::default();
+    let model = ScriptedModel::start({
+        let gate = gate.clone();
+        move |asked| {
+            if is_child(asked) {
+                return Reply::Held("nothing there".to_owned(), gate.clone());
+            }
+            match asked.results().len() {
+                0 => Reply::Call(vec![called("look around")]),
+                1 => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
+                _ => Reply::Say(asked.last_of_user()),
+            }
         }
     });
     let bench = Bench::played(&model).await;
@@ -126,6 +130,8 @@ async fn the_turn_in_progress_is_told_with_its_next_request() {
     let talk = bench.talk(Mode::Full).await;
     let answer = talk.post("begin").await.messages[1].id;
     assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+    // Not before: the request that calls the command would be told.
+    gate.open();
     talk.until("its result is on record", async || {
         let below = bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
         (!below.is_empty()).then_some(())

@@ -237,7 +237,8 @@ impl Store {
     }
 
     /// Claims, for a node, some of the users with unfinished or due work whose node is dead, or who have none; returns them with
-    /// their fences. Users that another node is claiming are left out. Only on PostgreSQL.
+    /// their fences. Users that another node is claiming are left out, and so are the node's own, which it may be late to renew. Only on
+    /// PostgreSQL.
     ///
     /// # Errors
     /// [`Error::Fenced`] if the node itself counts as gone, [`Error::Database`].
@@ -260,7 +261,8 @@ impl Store {
             work!("$1"),
             "), free AS MATERIALIZED (
                SELECT h.user_id, h.node_id FROM homes h JOIN work w ON w.user_id = h.user_id
-               WHERE NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = h.node_id AND n.state <> 'gone' AND n.lease_until_ms > $1)
+               WHERE h.node_id IS DISTINCT FROM $3
+                 AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = h.node_id AND n.state <> 'gone' AND n.lease_until_ms > $1)
                ORDER BY h.user_id LIMIT $2 FOR UPDATE OF h SKIP LOCKED),
              dead AS (UPDATE nodes SET state = 'gone' WHERE state <> 'gone' AND id IN (SELECT node_id FROM free))
              UPDATE homes SET node_id = $3, fence = homes.fence + 1, claimed_at_ms = $1 FROM free

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use store::limits::NODE_LEASE;
 use store::{
-    Claim, Error, ExecId, ExecKind, ExecRequest, Membership, MessageRole, NewNode, PostgresUrl, RunnerName,
-    Store, UserId,
+    Claim, Error, ExecId, ExecKind, ExecRequest, Membership, MessageRole, NewNode, PostgresUrl, Renewal,
+    RunnerName, Store, UserId,
 };
 
 use super::races::both;
@@ -160,4 +160,9 @@ async fn a_sweep_takes_users_with_work_whose_node_is_dead_or_who_have_none() {
     let swept = awake.store.sweep_homes(&awake.new.id, 10).await.unwrap();
     assert_eq!(swept, [(users[0], 2)], "bob has no work");
     assert!(awake.store.sweep_homes(&awake.new.id, 10).await.unwrap().is_empty());
+    // A node that is late does not take its own users from itself: it renews, and their work goes on.
+    let renew = async |lease| awake.store.renew_node(&awake.new.id, lease).await.unwrap();
+    renew(OVER).await;
+    assert_eq!(awake.store.sweep_homes(&awake.new.id, 10).await.unwrap(), []);
+    assert_eq!(renew(NODE_LEASE).await, Renewal::Kept { is_draining: false });
 }

@@ -107,6 +107,26 @@ impl Store {
             .await?)
     }
 
+    /// The last one of this sub-agent, if the conversation's agent called it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn background_of(
+        &self,
+        user: UserId,
+        parent: &ChatId,
+        agent: &ChatId,
+    ) -> Result<Option<BackgroundTurn>> {
+        Ok(query_as(select_background!(
+            "c.user_id = $1 AND c.parent_id = $2 AND t.chat_id = $3 ORDER BY t.id DESC LIMIT 1"
+        ))
+        .bind(user)
+        .bind(parent)
+        .bind(agent)
+        .fetch_optional(self.database.reader())
+        .await?)
+    }
+
     /// Those of them that have not ended.
     ///
     /// # Errors

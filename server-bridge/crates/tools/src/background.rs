@@ -26,7 +26,8 @@ pub async fn find(
     chat: &ChatId,
     id: &str,
 ) -> store::Result<Option<BackgroundTurn>> {
-    Ok(list(store, user, chat).await?.into_iter().find(|turn| turn.chat.to_string() == id))
+    let Ok(agent) = ChatId::parse(id) else { return Ok(None) };
+    store.background_of(user.id, chat, &agent).await
 }
 
 /// Its state and its name, on one line.

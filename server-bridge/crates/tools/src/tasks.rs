@@ -312,7 +312,7 @@ async fn sub_agent(id: &str, work: &Work<'_>) -> Result<Option<BackgroundTurn>, 
 /// A task of this chat.
 async fn of_chat(id: &str, work: &Work<'_>) -> Result<store::Exec, Failure> {
     let found = find(work.services, work.user, work.agent()?.root, id).await.ported()?;
-    found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}")))
+    found.ok_or_else(|| Failure::Told(format!("this chat has no task {id:?}; if it was copied from another chat, the tasks of that one are read and ended there")))
 }
 
 /// The tasks of a chat, the last started first.

@@ -85,12 +85,15 @@ async fn only_so_many_are_at_work_whoever_calls_first() {
     let (child, turn) = world.call().await.unwrap();
     let found = store.background_turn(ann, turn).await.unwrap().unwrap();
     assert_eq!((&found.chat, &found.parent, found.root), (&child, chat, world.root));
+    assert_eq!(store.background_of(ann, chat, &child).await.unwrap().unwrap().id, turn);
+    assert_eq!(store.background_of(ann, &child, &child).await.unwrap(), None, "another chat's");
     assert_eq!((found.background_json.as_str(), found.result_text), (r#"{"hint":"x"}"#, None));
     // The one that has ended is to be worked on as well: its result is not on record.
     assert_eq!(store.background_to_do(Some(ann)).await.unwrap().len(), 3);
     let bob = add_user(store, "bob").await.id;
     assert_eq!(store.background_turn(bob, turn).await.unwrap(), None);
     assert_eq!(store.background_to_do(Some(bob)).await.unwrap(), []);
+    assert_eq!(store.background_of(bob, chat, &child).await.unwrap(), None);
     // None has begun: a server looks after each of them with the next request to the model.
     assert_eq!(store.background_news(ann, chat).await.unwrap().len(), 3);
     assert_eq!(store.background_news(bob, chat).await.unwrap(), []);

@@ -23,6 +23,16 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Where an answer goes.
+    pub(crate) fn of(answer: &ChannelAnswer) -> Self {
+        Self {
+            conversation: answer.conversation.clone(),
+            is_group: answer.is_group,
+            reply_json: answer.reply_json.clone(),
+            user: Some(answer.user),
+        }
+    }
+
     /// A conversation without reply data.
     pub(crate) fn unasked(conversation: &str, is_group: bool, user: Option<UserId>) -> Self {
         let reply_json = Value::Null.to_string();
@@ -85,12 +95,7 @@ impl Inner {
             }
             MessageRole::Notice | MessageRole::User => Styled::plain(&shown.text),
         };
-        let target = Target {
-            conversation: answer.conversation.clone(),
-            is_group: answer.is_group,
-            reply_json: answer.reply_json.clone(),
-            user: Some(answer.user),
-        };
+        let target = Target::of(answer);
         let rest = self.rest(answer.user, &shown.chat);
         let payloads = parts(&*live.platform, &text, &rest);
         let mut rows = target.rows(live.account.id, &format!("{ANSWER}{}", answer.inbox_id), payloads);

@@ -19,7 +19,7 @@ use chats::{ASKS_AGAIN, ChatEvent, Surface, card_of};
 use platforms::Styled;
 use platforms::event::{Event, Message, Press as Pressed};
 use sha2::{Digest as _, Sha256};
-use store::{ChannelAnswer, MessageId, MessageRole, OpenAsk, Press, User, UserId, hex};
+use store::{MessageId, MessageRole, OpenAsk, Press, User, UserId, hex};
 use tokio::time::timeout;
 
 use crate::answers::{Target, message};
@@ -69,6 +69,12 @@ fn question(message: &store::Message, language: Language) -> Option<Question> {
     }
     options.push((say("Deny"), approval(Answer::Deny)));
     Some(Question { title: say(&format!("{tool} needs your approval:")), detail, card: None, options })
+}
+
+/// True if a message shows a call of a sub-agent.
+fn is_of_sub_agent(message: &store::Message) -> bool {
+    let document = message.document_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    matches!(document, Some(AgentDocument::Tool { asked_by: Some(_), .. }))
 }
 
 /// The question of an answer.
@@ -154,30 +160,41 @@ impl Inner {
 
     /// Sends a question to where its turn's answer goes.
     async fn ask(&self, user: UserId, shown: &store::Message, question: &Question) -> Result<()> {
-        for answer in self.store.answers_of_turn(user, shown.id).await? {
-            if let Some(live) = self.usable(answer.account_id) {
-                self.ask_there(&live, &answer, shown, question).await?;
+        let answers = self.store.answers_of_turn(user, shown.id).await?;
+        let mut places: Vec<_> =
+            answers.iter().map(|answer| (answer.account_id, Target::of(answer))).collect();
+        if places.is_empty() && is_of_sub_agent(shown) {
+            // One in the background asks when the answer that called it may have been sent.
+            for place in self.store.conversations_after_turn(user, shown.id).await? {
+                let target = Target::unasked(&place.conversation, place.is_group, Some(user));
+                places.push((place.account_id, target));
+            }
+        }
+        for (account, target) in places {
+            if let Some(live) = self.usable(account) {
+                self.ask_there(&live, (user, &target), shown, question).await?;
             }
         }
         Ok(())
     }
 
+    /// Sends a question to a user there, once.
     pub(crate) async fn ask_there(
         &self,
         live: &Live,
-        answer: &ChannelAnswer,
+        (user, target): (UserId, &Target),
         shown: &store::Message,
         question: &Question,
     ) -> Result<()> {
-        let (account, conversation) = (&live.account, &answer.conversation);
-        if !self.store.may_reach(account, answer.user, conversation, answer.is_group).await? {
+        let (account, conversation) = (&live.account, &target.conversation);
+        if !self.store.may_reach(account, user, conversation, target.is_group).await? {
             return Ok(());
         }
         self.changes.note_asked(shown.id, true);
-        let last = self.store.last_press_place(account.id, conversation, answer.user).await?;
+        let last = self.store.last_press_place(account.id, conversation, user).await?;
         // The numbers continue, so that a late answer is not taken for an answer to a later question.
         let first = if last >= PLACES_MAX { 1 } else { last + 1 };
-        let (platform, language) = (&live.platform, self.chats.language(answer.user));
+        let (platform, language) = (&live.platform, self.chats.language(user));
         let offer = offer(&**platform, language, first, &question.options, self.store.now_ms());
         let Offer { buttons, mut presses, numbers } = offer;
         let mut text = question.text(&numbers).text();
@@ -188,21 +205,15 @@ impl Inner {
         if rendered.len() > PARTS_MAX {
             // A question that is not shown in full gets no buttons.
             let say = language.translated("This is too long to be shown here: answer it on the page.");
-            text = format!("{}\n{say}\n{}", question.title, self.rest(answer.user, &shown.chat));
+            text = format!("{}\n{say}\n{}", question.title, self.rest(user, &shown.chat));
             rendered = platform.render(&Styled::plain(&text), &[]);
             presses.clear();
         }
         if rendered.len() > 1 {
             text.clone_from(&question.title);
         }
-        let target = Target {
-            conversation: answer.conversation.clone(),
-            is_group: answer.is_group,
-            reply_json: answer.reply_json.clone(),
-            user: Some(answer.user),
-        };
         let digest = Sha256::digest(shown.document_json.as_deref().unwrap_or_default());
-        let source = format!("ask/{}/{}/{}", answer.inbox_id, shown.id, hex(&digest[..8]));
+        let source = format!("ask/{conversation}/{}/{}", shown.id, hex(&digest[..8]));
         let payloads = rendered.into_iter().map(message).collect();
         let mut rows = target.rows(live.account.id, &source, payloads);
         if let Some(last) = rows.last_mut() {

@@ -16,6 +16,7 @@ use platforms::Styled;
 use platforms::card::{Block, Card, Tone};
 use store::{AuditEntry, ChannelAnswer, OpenAsk, Press, User};
 
+use crate::answers::Target;
 use crate::error::Result;
 use crate::house::{Inner, Live};
 use crate::incoming::{Handled, Incoming};
@@ -103,7 +104,7 @@ impl Inner {
         for shown in messages {
             if let Some(card) = card_of(shown).filter(|card| card.answer.is_none()) {
                 let question = of_card(&card, self.chats.language(answer.user));
-                self.ask_there(live, answer, shown, &question).await?;
+                self.ask_there(live, (answer.user, &Target::of(answer)), shown, &question).await?;
             }
         }
         Ok(())

@@ -184,11 +184,6 @@ impl Inner {
 }
 
 fn draft_row(answer: &ChannelAnswer, shown: Outgoing) -> NewOutgoing {
-    let target = Target {
-        conversation: answer.conversation.clone(),
-        is_group: answer.is_group,
-        reply_json: answer.reply_json.clone(),
-        user: Some(answer.user),
-    };
+    let target = Target::of(answer);
     target.rows(answer.account_id, &draft_source(answer.inbox_id), vec![message(shown)]).swap_remove(0)
 }

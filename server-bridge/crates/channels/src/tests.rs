@@ -132,6 +132,7 @@ impl World {
         self.chats.shutdown().await;
         let (chats, channels) = Self::served(&self.store, &self._model, self.around.clone());
         chats.tools().put(Typed::<asks::Danger>::new(()));
+        asks::offer_below(&chats);
         chats.recover().await.unwrap();
         channels.start();
         (self.chats, self.channels) = (chats, channels);

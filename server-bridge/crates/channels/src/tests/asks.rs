@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
 use agent::tool::{Failure, ForSubAgents, Live, Outcome, Rules, ToolContext, Typed, TypedTool};
+use chats::ChatService;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tests::{Reply, ScriptedModel};
+use tokio::sync::Semaphore;
 
 use super::World;
 use super::messenger::Messenger;
@@ -42,6 +44,64 @@ impl TypedTool for Danger {
         DONE.fetch_add(usize::from(self.what == "counted"), Ordering::SeqCst);
         Ok(Outcome::done("it was done"))
     }
+}
+
+/// The releases of the tool below.
+static RELEASES: Semaphore = Semaphore::const_new(0);
+
+/// A tool that waits for a release, and asks nobody.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Waits {}
+
+impl TypedTool for Waits {
+    type Services = ();
+
+    const NAME: &'static str = "Waits";
+    const DESCRIPTION: &'static str = "Waits.";
+    const RULES: Rules = Rules::of(Access::Read).without_machine();
+
+    fn hint(&self) -> &str {
+        ""
+    }
+
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        Ok(Looked::words("waits".to_owned(), Vec::new()))
+    }
+
+    async fn run(&self, (): &(), _: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        RELEASES.acquire().await.unwrap().forget();
+        Ok(Outcome::done("it waited"))
+    }
+}
+
+/// A tool that asks, also for a sub-agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Below {}
+
+impl TypedTool for Below {
+    type Services = ();
+
+    const NAME: &'static str = "Below";
+    const DESCRIPTION: &'static str = "Does something.";
+    const RULES: Rules = Rules::of(Access::External).without_machine();
+
+    fn hint(&self) -> &str {
+        "below"
+    }
+
+    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
+        Ok(Looked::words("does something".to_owned(), Vec::new()))
+    }
+
+    async fn run(&self, (): &(), _: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
+        Ok(Outcome::done("it was done below"))
+    }
+}
+
+/// Offers these two.
+pub(super) fn offer_below(chats: &ChatService) {
+    chats.tools().put(Typed::<Waits>::new(()));
+    chats.tools().put(Typed::<Below>::new(()));
 }
 
 pub(super) fn dangerous(what: String) -> ScriptedModel {
@@ -163,4 +223,54 @@ async fn what_is_too_long_to_be_read_is_not_allowed_by_a_button() {
     world.messenger.says("ann", "ann", "do it");
     let ask = world.reads("ann", "too long to be shown here").await;
     assert!(ask.buttons.is_empty() && ask.text.contains("/#/chats/"), "{ask:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_sub_agent_in_the_background_asks_after_the_answer_is_asked_where_its_chat_is_held_and_once() {
+    let model = ScriptedModel::start(|asked| {
+        let results = asked.results();
+        if asked.system().contains("You are a sub-agent") {
+            return match results.len() {
+                0 => Reply::Call(vec![("Waits", json!({}))]),
+                1 => Reply::Call(vec![("Below", json!({}))]),
+                _ => Reply::Say(format!("it says: {}", results[1])),
+            };
+        }
+        let told = asked.last_of_user();
+        match (results.len(), told.contains("have ended")) {
+            (0, _) => Reply::Call(vec![("SubAgent", json!({"task": "look", "background": true}))]),
+            (_, false) => Reply::Say("I go on".to_owned()),
+            (_, true) => Reply::Say("I heard of it".to_owned()),
+        }
+    });
+    let mut world = World::new(model, Messenger::new()).await;
+    offer_below(&world.chats);
+    world.link(&world.ada, "ann").await;
+    world.messenger.says("ann", "ann", "begin");
+    world.reads("ann", "I go on").await;
+    world.rests().await;
+    until("the answer was sent", async || {
+        world.store.complete_answers(0, 1).await.unwrap().is_empty().then_some(())
+    })
+    .await;
+    RELEASES.add_permits(1);
+    let ask = world.reads("ann", "Below needs your approval").await;
+    // Another server asks it again, in a new message; the first one is over.
+    world.restart().await;
+    world.reads("ann", "no longer waits").await;
+    let again = until("it is asked again", async || {
+        let shown = world.messenger.shown("ann");
+        let asks = shown.into_iter().filter(|shown| shown.text.contains("needs your approval"));
+        asks.filter(|shown| shown.id != ask.id).last()
+    })
+    .await;
+    let allow = again.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();
+    world.messenger.presses("ann", &again, &allow);
+    world.messenger.presses("ann", &again, &allow);
+    world.reads("ann", "I heard of it").await;
+    world.rests().await;
+    let texts = world.messenger.texts("ann");
+    assert_eq!(texts.iter().filter(|text| text.contains("needs your approval")).count(), 2, "{texts:#?}");
+    let shown = world.reads("ann", "→ Allow").await;
+    assert!(shown.id == again.id && shown.buttons.is_empty(), "{shown:?}");
 }

@@ -51,6 +51,17 @@ pub struct ChannelAnswer {
     pub error: Option<String>,
 }
 
+/// A conversation in a messenger in which a chat is held.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct HeldConversation {
+    /// The account.
+    pub account_id: i64,
+    /// Its id there.
+    pub conversation: String,
+    /// True if that is a group.
+    pub is_group: bool,
+}
+
 macro_rules! answers {
     () => {
         "SELECT a.id, a.inbox_id, a.account_id, a.conversation, a.is_group, a.reply_json, a.user_id, a.message_id,
@@ -116,6 +127,27 @@ impl Store {
         ))
         .bind(user)
         .bind(message)
+        .fetch_all(self.database.reader())
+        .await?)
+    }
+
+    /// The conversations in messengers in which the chat of a user's message is held, if the message belongs to a turn that has ended.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn conversations_after_turn(
+        &self,
+        user: UserId,
+        message: MessageId,
+    ) -> Result<Vec<HeldConversation>> {
+        Ok(query_as(
+            "SELECT k.account_id, k.conversation,
+                EXISTS (SELECT 1 FROM channel_groups g WHERE g.account_id = k.account_id AND g.conversation = k.conversation) AS is_group
+             FROM messages m JOIN turns t ON t.id = m.turn_id JOIN channel_chats k ON k.chat_id = m.chat_id
+             WHERE m.id = $1 AND k.user_id = $2 AND t.status NOT IN ('queued', 'running') ORDER BY k.account_id, k.conversation",
+        )
+        .bind(message)
+        .bind(user)
         .fetch_all(self.database.reader())
         .await?)
     }

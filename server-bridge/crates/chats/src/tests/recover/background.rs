@@ -40,7 +40,7 @@ async fn heard(next: &Next) -> String {
     });
     let heard = heard.await;
     let (store, user) = (&next.bench.store, next.bench.user.id);
-    at_rest(&next).await;
+    at_rest(next).await;
     assert_eq!(store.background_to_do(Some(user)).await.unwrap(), []);
     assert_eq!(store.background_untold(user, &next.talk.id).await.unwrap(), []);
     let messages = next.talk.messages().await;

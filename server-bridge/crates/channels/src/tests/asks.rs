@@ -260,8 +260,10 @@ async fn what_a_sub_agent_in_the_background_asks_after_the_answer_is_asked_where
     world.reads("ann", "no longer waits").await;
     let again = until("it is asked again", async || {
         let shown = world.messenger.shown("ann");
-        let asks = shown.into_iter().filter(|shown| shown.text.contains("needs your approval"));
-        asks.filter(|shown| shown.id != ask.id).last()
+        let is_new = |shown: &super::messenger::Shown| {
+            shown.id != ask.id && shown.text.contains("needs your approval")
+        };
+        shown.into_iter().rfind(is_new)
     })
     .await;
     let allow = again.buttons.iter().find(|button| button.label == "Allow").unwrap().token.clone();

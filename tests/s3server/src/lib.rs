@@ -118,6 +118,17 @@ impl S3Server {
     /// Stops it in the middle of what it does: connections are made, and nothing is answered.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
+        // One thread takes the signal and stops the others, which answer until then.
+        let threads = format!("/proc/{}/task", self.process.as_ref().unwrap().id());
+        let is_stopped = |thread: fs::DirEntry| {
+            let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('T'))
+        };
+        let began = Instant::now();
+        while !fs::read_dir(&threads).unwrap().flatten().all(is_stopped) {
+            assert!(began.elapsed() < READY_WITHIN, "the S3 server does not stop");
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// Lets it go on after that.

@@ -140,7 +140,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   feishu.revoke();
   model.answersWith({ call: [["http__feishu_wiki_v2_space_list", {}]] }, { say: "You have to log in again." });
   await say(page, "And now?");
-  await expect(page.getByText("You have to log in again.")).toBeVisible();
+  await expect(page.getByText("You have to log in again.", { exact: true })).toBeVisible();
   expect(feishu.calls).toHaveLength(1);
   await page.goto("/#/settings/channels");
   await expect(login).toContainText("Your login to Feishu has ended.");

@@ -71,7 +71,7 @@ fn question(message: &store::Message, language: Language) -> Option<Question> {
     Some(Question { title: say(&format!("{tool} needs your approval:")), detail, card: None, options })
 }
 
-/// True if a message shows a call of a sub-agent.
+/// True if a message shows a call that a sub-agent makes.
 fn is_of_sub_agent(message: &store::Message) -> bool {
     let document = message.document_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
     matches!(document, Some(AgentDocument::Tool { asked_by: Some(_), .. }))

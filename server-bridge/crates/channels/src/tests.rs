@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::tool::Typed;
 use api::channel::ChannelPut;
 use chats::models::{Provider, Subscription, Tier, TierModel};
 use chats::{ChatService, ModelsConfig};
@@ -131,8 +130,7 @@ impl World {
         self.channels.shutdown().await;
         self.chats.shutdown().await;
         let (chats, channels) = Self::served(&self.store, &self._model, self.around.clone());
-        chats.tools().put(Typed::<asks::Danger>::new(()));
-        asks::offer_below(&chats);
+        asks::offer(&chats);
         chats.recover().await.unwrap();
         channels.start();
         (self.chats, self.channels) = (chats, channels);

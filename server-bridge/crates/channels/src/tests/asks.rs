@@ -30,7 +30,7 @@ impl TypedTool for Danger {
 
     const NAME: &'static str = "Danger";
     const DESCRIPTION: &'static str = "Does something.";
-    const RULES: Rules = Rules::of(Access::External).for_sub_agents(ForSubAgents::Never).without_machine();
+    const RULES: Rules = Rules::of(Access::External).for_sub_agents(ForSubAgents::Named).without_machine();
 
     fn hint(&self) -> &str {
         &self.what
@@ -74,34 +74,10 @@ impl TypedTool for Waits {
     }
 }
 
-/// A tool that asks, also for a sub-agent.
-#[derive(Debug, Deserialize, JsonSchema)]
-struct Below {}
-
-impl TypedTool for Below {
-    type Services = ();
-
-    const NAME: &'static str = "Below";
-    const DESCRIPTION: &'static str = "Does something.";
-    const RULES: Rules = Rules::of(Access::External).without_machine();
-
-    fn hint(&self) -> &str {
-        "below"
-    }
-
-    async fn look(&self, _ground: Option<&Ground>) -> Result<Looked, Failure> {
-        Ok(Looked::words("does something".to_owned(), Vec::new()))
-    }
-
-    async fn run(&self, (): &(), _: &ToolContext<'_>, _live: Live<'_>) -> Result<Outcome, Failure> {
-        Ok(Outcome::done("it was done below"))
-    }
-}
-
 /// Offers these two.
-pub(super) fn offer_below(chats: &ChatService) {
+pub(super) fn offer(chats: &ChatService) {
     chats.tools().put(Typed::<Waits>::new(()));
-    chats.tools().put(Typed::<Below>::new(()));
+    chats.tools().put(Typed::<Danger>::new(()));
 }
 
 pub(super) fn dangerous(what: String) -> ScriptedModel {
@@ -232,19 +208,22 @@ async fn what_a_sub_agent_in_the_background_asks_after_the_answer_is_asked_where
         if asked.system().contains("You are a sub-agent") {
             return match results.len() {
                 0 => Reply::Call(vec![("Waits", json!({}))]),
-                1 => Reply::Call(vec![("Below", json!({}))]),
+                1 => Reply::Call(vec![("Danger", json!({"what": "below"}))]),
                 _ => Reply::Say(format!("it says: {}", results[1])),
             };
         }
         let told = asked.last_of_user();
         match (results.len(), told.contains("have ended")) {
-            (0, _) => Reply::Call(vec![("SubAgent", json!({"task": "look", "background": true}))]),
+            (0, _) => Reply::Call(vec![(
+                "SubAgent",
+                json!({"task": "look", "background": true, "tools": ["Waits", "Danger"]}),
+            )]),
             (_, false) => Reply::Say("I go on".to_owned()),
             (_, true) => Reply::Say("I heard of it".to_owned()),
         }
     });
     let mut world = World::new(model, Messenger::new()).await;
-    offer_below(&world.chats);
+    offer(&world.chats);
     world.link(&world.ada, "ann").await;
     world.messenger.says("ann", "ann", "begin");
     world.reads("ann", "I go on").await;
@@ -254,7 +233,7 @@ async fn what_a_sub_agent_in_the_background_asks_after_the_answer_is_asked_where
     })
     .await;
     RELEASES.add_permits(1);
-    let ask = world.reads("ann", "Below needs your approval").await;
+    let ask = world.reads("ann", "Danger needs your approval").await;
     // Another server asks it again, in a new message; the first one is over.
     world.restart().await;
     world.reads("ann", "no longer waits").await;

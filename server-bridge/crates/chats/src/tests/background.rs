@@ -51,7 +51,7 @@ async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
 }
 
 /// Waits until nothing is at work in the background of a chat.
-async fn at_rest(bench: &Bench, talk: &Talk) {
+pub(super) async fn at_rest(bench: &Bench, talk: &Talk) {
     // A turn has ended before its worker has recorded its result, and told of it.
     until("nothing is at work", async || {
         let open = bench.store.open_turns(Some(bench.user.id)).await.unwrap();

@@ -5,7 +5,7 @@ use serde_json::json;
 use store::TurnStatus;
 use tests::{Reply, ScriptedModel};
 
-use super::super::background::one;
+use super::super::background::{at_rest, one};
 use super::sub_agents::{Next, Scene, is_child};
 use super::*;
 
@@ -23,15 +23,6 @@ async fn at_work(scene: &mut Scene) {
     .await;
 }
 
-/// Waits until no turn is open, and no worker records or tells an end.
-async fn at_rest(next: &Next) {
-    let (store, user) = (&next.bench.store, next.bench.user.id);
-    until("nothing is at work", async || {
-        store.open_turns(Some(user)).await.unwrap().is_empty() && next.bench.service.0.queue.at_work() == 0
-    })
-    .await;
-}
-
 /// What the agent said when it was told, once nothing is open.
 async fn heard(next: &Next) -> String {
     let heard = next.talk.sees("the end is told", |messages| {
@@ -40,7 +31,7 @@ async fn heard(next: &Next) -> String {
     });
     let heard = heard.await;
     let (store, user) = (&next.bench.store, next.bench.user.id);
-    at_rest(next).await;
+    at_rest(&next.bench, &next.talk).await;
     assert_eq!(store.background_to_do(Some(user)).await.unwrap(), []);
     assert_eq!(store.background_untold(user, &next.talk.id).await.unwrap(), []);
     let messages = next.talk.messages().await;
@@ -128,7 +119,7 @@ async fn a_call_whose_result_is_not_on_record_begins_one_sub_agent_and_after_it(
     next.bench.take_over(&mut next.runner, "laptop").await;
     next.runner.release();
     next.talk.ended(next.answer).await;
-    at_rest(&next).await;
+    at_rest(&next.bench, &next.talk).await;
     let (store, user) = (&next.bench.store, next.bench.user.id);
     assert_eq!(store.sub_agents(user, &next.talk.id).await.unwrap().len(), 2);
     assert_eq!(store.background_below(user, &next.talk.id, 10).await.unwrap().len(), 1);
@@ -160,7 +151,7 @@ async fn what_one_asks_is_asked_again_and_its_first_question_is_over() {
     let cards = next.talk.cards("Shell").await;
     assert_eq!(cards.iter().filter(|card| card["agent"]["status"] == "asking").count(), 1, "{cards:#?}");
     assert_eq!(next.talk.approve(&again, Answer::Allow).await, None);
-    at_rest(&next).await;
+    at_rest(&next.bench, &next.talk).await;
     assert_eq!(next.runner.files.content("log").unwrap(), "ran");
 }
 

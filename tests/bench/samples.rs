@@ -90,6 +90,16 @@ impl Samples {
         }
     }
 
+    /// The same for the one in the middle.
+    pub(crate) fn row_mostly_within(&self, what: &str, limit: Duration) -> Row {
+        let ratio = self.p50().as_secs_f64() / limit.as_secs_f64();
+        Row {
+            against: format!("{} ms at p50", limit.as_millis()),
+            ratio: format!("{ratio:.2} ×"),
+            ..self.row_within(what, limit)
+        }
+    }
+
     /// A row of a rate per second, for `count` per sample.
     pub(crate) fn rate(&self, what: &str, count: usize) -> Row {
         let rate = |duration: Duration| format!("{:.0}/s", count as f64 / duration.as_secs_f64());

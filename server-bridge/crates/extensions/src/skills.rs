@@ -65,7 +65,12 @@ impl PromptPart for AlwaysSkills {
                 agent::PortError::Failed(error.to_string())
             })?;
             let used = fitting(found.iter().filter(|skill| approved.contains(&skill.hash)));
-            let texts = used.map(|skill| format!("## {}\n\n{}", skill.name, skill.text)).collect::<Vec<_>>();
+            let texts: Vec<String> = used
+                .map(|skill| {
+                    context.holds(&format!("the skill {:?}", skill.name), &skill.text);
+                    format!("## {}\n\n{}", skill.name, skill.text)
+                })
+                .collect();
             let title = "# Skills that always apply";
             Ok((!texts.is_empty()).then(|| format!("{title}\n\n{}", texts.join("\n\n"))))
         })

@@ -17,7 +17,11 @@ impl PromptPart for Persona {
         Box::pin(async {
             let agent = self.0.agent_of_chat(context.chat).await;
             let agent = agent.map_err(|error| PortError::Failed(error.to_string()))?;
-            Ok(agent.map(|agent| text(&agent.handle, &agent.owner_name, &agent.folder, &agent.persona)))
+            let Some(agent) = agent else { return Ok(None) };
+            if !agent.persona.is_empty() {
+                context.holds("its description in the group", &agent.persona);
+            }
+            Ok(Some(text(&agent.handle, &agent.owner_name, &agent.folder, &agent.persona)))
         })
     }
 }

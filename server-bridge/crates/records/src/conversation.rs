@@ -84,7 +84,7 @@ pub struct ContextEdit {
 }
 
 /// The size of a request, in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "sqlx", derive(sqlx::FromRow))]
 pub struct PromptCount {
     /// By the provider's count.
@@ -95,6 +95,8 @@ pub struct PromptCount {
     pub system_estimate: i64,
     /// The part of that for the tools.
     pub tools_estimate: i64,
+    /// The documents in the system prompt, as a JSON array of `[name, tokens by our estimate]`; empty if there are none.
+    pub documents_json: String,
 }
 
 /// A conversation, and the layers over it.

@@ -116,7 +116,7 @@ impl Store {
 
     async fn prompt_count(&self, chat: &ChatId, up_to: TurnId) -> Result<Option<PromptCount>> {
         Ok(query_as(concat!(
-            "SELECT p.tokens, p.estimate, p.system_estimate, p.tools_estimate FROM prompt_counts p
+            "SELECT p.tokens, p.estimate, p.system_estimate, p.tools_estimate, p.documents_json FROM prompt_counts p
              JOIN turn_items i ON i.id = p.item_id JOIN turns t ON t.id = i.turn_id WHERE p.chat_id = $1 AND ",
             live_turns!(),
         ))
@@ -325,17 +325,19 @@ impl Store {
         let item = crate::turns::append(turn, item_json, &mut transaction).await?;
         self.count_for_turn(turn, spent, &mut transaction).await?;
         query(
-            "INSERT INTO prompt_counts (chat_id, item_id, tokens, estimate, system_estimate, tools_estimate)
-             SELECT t.chat_id, $1, $2, $3, $4, $5 FROM turns t WHERE t.id = $6
+            "INSERT INTO prompt_counts
+                (chat_id, item_id, tokens, estimate, system_estimate, tools_estimate, documents_json)
+             SELECT t.chat_id, $1, $2, $3, $4, $5, $6 FROM turns t WHERE t.id = $7
              ON CONFLICT (chat_id) DO UPDATE SET item_id = excluded.item_id, tokens = excluded.tokens,
                 estimate = excluded.estimate, system_estimate = excluded.system_estimate,
-                tools_estimate = excluded.tools_estimate",
+                tools_estimate = excluded.tools_estimate, documents_json = excluded.documents_json",
         )
         .bind(item)
         .bind(prompt.tokens)
         .bind(prompt.estimate)
         .bind(prompt.system_estimate)
         .bind(prompt.tools_estimate)
+        .bind(prompt.documents_json)
         .bind(turn)
         .execute(&mut transaction)
         .await?;

@@ -102,6 +102,7 @@ mod knowledge;
 pub mod limits;
 mod location;
 mod login_addresses;
+mod mailbox;
 mod marketplaces;
 mod mcp_servers;
 mod membership;
@@ -189,6 +190,7 @@ pub use knowledge::{
     Ranked, SearchScope, Sharing, SyncState, WordsQuery,
 };
 pub use location::{Location, PostgresUrl};
+pub use mailbox::{BackgroundMessage, Sent};
 pub use marketplaces::MarketplaceRow;
 pub use mcp_servers::{McpCatalogue, McpServer};
 pub use membership::{Claimer, Membership, NodeId};

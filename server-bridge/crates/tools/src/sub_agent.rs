@@ -27,7 +27,8 @@ pub(crate) struct Arguments {
     /// The tier of its model: vanguard, balance or swift; if not given, that of its role, or else the model of the user's chat.
     #[serde(default)]
     model: Option<String>,
-    /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said.
+    /// A name for it. Call it by the same name again, within 30 minutes, and it remembers what was said; while it works in the
+    /// background, the task is a message that it reads before its next step.
     #[serde(default)]
     instance: Option<String>,
     /// The machine it works on: another one of the user's, by its name. It begins in that machine's workspace. Without it, your own.

@@ -51,6 +51,8 @@ pub struct Conversation {
     compaction_tried_at: ItemId,
     /// The approximate tokens of the system prompt and of the tools.
     base: (usize, usize),
+    /// The documents in the system prompt, by name, with their approximate tokens.
+    documents: Vec<(String, usize)>,
     /// The same of the messages.
     messages_tokens: usize,
     /// The size of the last request.
@@ -73,6 +75,7 @@ impl Conversation {
             compaction: None,
             compaction_tried_at: ItemId(0),
             base,
+            documents: Vec::new(),
             messages_tokens: 0,
             count: None,
             origin: origin.to_owned(),
@@ -93,9 +96,21 @@ impl Conversation {
             thinking_tokens: None,
         };
         let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
-        let base =
-            stored.count.map(|count| (unsigned(count.system_estimate), unsigned(count.tools_estimate)));
-        Self { base: base.unwrap_or_default(), ..Self::new(empty, "", window_tokens, stored) }
+        let count = stored.count.clone().unwrap_or_default();
+        let base = (unsigned(count.system_estimate), unsigned(count.tools_estimate));
+        // Not recorded before such documents were named.
+        let documents = serde_json::from_str(&count.documents_json).unwrap_or_default();
+        Self { base, documents, ..Self::new(empty, "", window_tokens, stored) }
+    }
+
+    /// Names the documents in the system prompt, with their approximate tokens.
+    pub(crate) fn names_documents(&mut self, documents: Vec<(String, usize)>) {
+        self.documents = documents;
+    }
+
+    /// The documents in the system prompt, the longest first, with their approximate tokens.
+    pub fn documents(&self) -> &[(String, usize)] {
+        &self.documents
     }
 
     /// Rebuilds everything from the stored context.
@@ -210,6 +225,10 @@ impl Conversation {
             estimate,
             system_estimate: signed(self.base.0),
             tools_estimate: signed(self.base.1),
+            documents_json: match &self.documents[..] {
+                [] => String::new(),
+                documents => serde_json::to_string(documents).expect("names and numbers are always JSON"),
+            },
         }
     }
 
@@ -252,7 +271,7 @@ impl Conversation {
 
     /// The same for a request that we estimate at this many tokens.
     pub fn tokens_at(&self, estimate: usize) -> usize {
-        let Some(count) = self.count.filter(|count| count.estimate > 0) else { return estimate };
+        let Some(count) = self.count.as_ref().filter(|count| count.estimate > 0) else { return estimate };
         let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
         let (tokens, then) = (unsigned(count.tokens), unsigned(count.estimate));
         if estimate >= then {

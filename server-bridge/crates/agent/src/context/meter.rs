@@ -6,6 +6,9 @@ use super::{ContextMode, Conversation, offload, tokens};
 use crate::grouped::grouped;
 use crate::limits::{COMPRESS_AT_PERCENT, METER_CELLS};
 
+/// The kind of content whose documents are named.
+const SYSTEM_PROMPT: &str = "the system prompt";
+
 /// A bar, the approximate tokens of each kind, and how the server reacts.
 pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
     let (used, window) = (conversation.tokens(), conversation.window_tokens());
@@ -17,7 +20,15 @@ pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
         vec![format!("{bar} {percent} %: about {} of {} tokens", shown(used), shown(window)), String::new()];
     let kinds = kinds(conversation);
     let width = kinds.iter().map(|(_, tokens)| shown(*tokens).len()).max().unwrap_or(0);
-    lines.extend(kinds.iter().map(|(kind, tokens)| format!("{:>width$}  {kind}", shown(*tokens))));
+    for (kind, tokens) in kinds {
+        lines.push(format!("{:>width$}  {kind}", shown(tokens)));
+        if kind == SYSTEM_PROMPT {
+            let documents = conversation.documents().iter();
+            lines.extend(
+                documents.map(|(name, tokens)| format!("{:>width$}    of it {name}", shown(*tokens))),
+            );
+        }
+    }
     lines.push(if mode.compresses() {
         format!("\nAt {COMPRESS_AT_PERCENT} % the conversation is compressed automatically; /compress does it now.")
     } else {
@@ -44,7 +55,7 @@ fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
         }
     }
     [
-        ("the system prompt", system),
+        (SYSTEM_PROMPT, system),
         ("the descriptions of the tools", tools),
         ("a summary of earlier messages", summary),
         ("messages and calls", messages),
@@ -74,6 +85,13 @@ mod tests {
         assert!(shown.starts_with(&"█".repeat(METER_CELLS)), "{shown}");
         assert!(text(&of(1_000_000, &messages), ContextMode::Full).starts_with(&"░".repeat(METER_CELLS)));
         assert!(shown.contains("compressed automatically"));
+        let mut conversation = of(50, &messages);
+        conversation.names_documents(vec![("AGENTS.md".to_owned(), 1_200), ("SOUL.md".to_owned(), 7)]);
+        let shown = text(&conversation, ContextMode::Full);
+        let lines: Vec<&str> =
+            shown.lines().skip_while(|line| !line.ends_with("the system prompt")).collect();
+        assert_eq!(lines[1..3], ["1,200    of it AGENTS.md", " 7    of it SOUL.md"], "{shown}");
+        assert_eq!(conversation.count_of(0).documents_json, r#"[["AGENTS.md",1200],["SOUL.md",7]]"#);
         let shown = text(&of(50, &messages), ContextMode::NoCompression);
         assert!(shown.contains("no-compression") && !shown.contains("automatically"), "{shown}");
     }

@@ -26,8 +26,8 @@ mod turn;
 pub use agents::{AtWork, Background, CalledFrom, Name, Named, TurnAncestry};
 pub use pipeline::{Made, PromptContext, PromptPart, PromptParts};
 pub use ports::{
-    Asked, BackgroundAgents, BackgroundTask, Begins, CallState, CallStatus, Called, CalledAgent, Card,
-    Change, Display, Entry, Journal, Left, ModelPool, NewSubAgent, Permissions, Ports, ReplyState, Stream,
-    SubAgentEnd, SubAgentTask, SubAgents, TurnEnd, Workplace,
+    Asked, BackgroundAgents, BackgroundMessage, BackgroundTask, Begins, CallState, CallStatus, Called,
+    CalledAgent, Card, Change, Display, Entry, Journal, Left, ModelPool, NewSubAgent, Permissions, Ports,
+    ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents, TurnEnd, Workplace,
 };
 pub use turn::Turn;

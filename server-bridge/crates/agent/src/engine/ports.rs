@@ -349,9 +349,22 @@ pub trait BackgroundAgents: Send + Sync {
     /// Stops one, and waits for its end a moment; true if it has ended.
     fn end<'a>(&'a self, chat: &'a ChatId) -> Asked<'a, bool>;
 
-    /// Adds a message to the turn's conversation about those that have ended, unless a turn was told of them
-    /// before; returns it.
-    fn tell_ended(&self) -> Asked<'_, Option<(ItemId, Message)>>;
+    /// Sends a message to one that is at work, once for a card; false if it is not at work in the background.
+    fn send<'a>(&'a self, message: BackgroundMessage<'a>) -> Asked<'a, bool>;
+
+    /// Adds to the turn's conversation what it does not know yet, once, and returns it: those that have ended, and in the turn of one
+    /// the next message to it. `None` if there is no more.
+    fn hear(&self) -> Asked<'_, Option<(ItemId, Message)>>;
+}
+
+/// A message to a sub-agent in the background.
+pub struct BackgroundMessage<'a> {
+    /// Its chat.
+    pub chat: &'a ChatId,
+    /// Shows the call in its parent's chat.
+    pub card: MessageId,
+    /// The whole text.
+    pub text: &'a str,
 }
 
 /// A task for a sub-agent in the background.

@@ -18,6 +18,8 @@ mod room;
 mod run_tools;
 mod sample;
 
+use std::sync::Mutex;
+
 use llm::{Content, Message, Reply, Request, Stop, SystemPart, Usage};
 use records::{ChatId, MessageId, Spent, TurnId, TurnStatus, User};
 use sandbox::Sandbox;
@@ -252,11 +254,14 @@ impl Turn<'_> {
         let rounds = self.ancestry.iterations();
         let mut stops_denied = 0;
         for _ in answers..rounds {
-            self.hear_of_sub_agents(conversation).await?;
+            self.hear(conversation).await?;
             self.make_room(&mut chain, conversation, progress).await?;
             let reply = self.ask_within(&mut chain, conversation, progress).await?;
             let is_full = reply.stop == Stop::ContextFull;
             if !is_full && self.ends_with(&reply)? {
+                if self.hears_more(conversation).await? {
+                    continue;
+                }
                 let Some(why) = self.stops(&reply.message.text, stops_denied).await? else { return Ok(()) };
                 stops_denied += 1;
                 self.append(conversation, Entry::Said(Message::user(why))).await?;
@@ -345,6 +350,7 @@ impl Turn<'_> {
         let stored = self.ports.journal.load().await?;
         let request = request(setup, prompt.system, tools);
         let mut conversation = Conversation::new(request, &setup.origin(), setup.window_tokens, stored);
+        conversation.names_documents(prompt.documents);
         let messages = || conversation.items().iter().map(|item| &item.message);
         let mut more = deferred::in_use(messages(), self.ancestry.tools());
         let declared = [&conversation.request().tools[..], &more].concat();
@@ -375,8 +381,8 @@ impl Turn<'_> {
 
     fn context<'s>(&'s self, mode: Mode, sandbox: Result<&'s Sandbox, &'s str>) -> PromptContext<'s> {
         let Self { user, chat, ancestry, .. } = *self;
-        let (workplace, skills) = (&*self.ports.workplace, OnceCell::new());
-        PromptContext { user, chat, ancestry, mode, sandbox, workplace, skills }
+        let (workplace, skills, documents) = (&*self.ports.workplace, OnceCell::new(), Mutex::default());
+        PromptContext { user, chat, ancestry, mode, sandbox, workplace, skills, documents }
     }
 
     /// True if nothing is left to do after an answer.
@@ -392,15 +398,20 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells the model of the sub-agents in the background that have ended.
-    async fn hear_of_sub_agents(&self, conversation: &mut Conversation) -> Result<(), End> {
-        // Only the chat's own agent calls some.
-        if self.ancestry.delegation().is_none()
-            && let Some((item, message)) = self.ports.background.tell_ended().await?
-        {
+    /// Tells the model of the sub-agents in the background that have ended, or the sub-agent of the messages to it; true if there was
+    /// anything.
+    async fn hear(&self, conversation: &mut Conversation) -> Result<bool, End> {
+        let mut has_heard = false;
+        while let Some((item, message)) = self.ports.background.hear().await? {
             conversation.push(item, self.turn, message);
+            has_heard = true;
         }
-        Ok(())
+        Ok(has_heard)
+    }
+
+    /// True if a sub-agent that is done has another message to read. The chat's own agent is told of the rest by another turn.
+    async fn hears_more(&self, conversation: &mut Conversation) -> Result<bool, End> {
+        Ok(self.ancestry.delegation().is_some() && self.hear(conversation).await?)
     }
 
     /// Adds an item to the conversation, after recording it.

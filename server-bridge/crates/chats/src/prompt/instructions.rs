@@ -33,12 +33,14 @@ impl Global {
     async fn text(&self, context: &PromptContext<'_>) -> Made {
         let mut texts = Vec::new();
         if let Some(text) = self.of_server().await {
+            context.holds("the server's AGENTS.md", &text);
             texts.push(format!("# Instructions of this server\n\n{text}"));
         }
         let is_of_group = self.store.group_agent_in(context.ancestry.root()).await.ported()?.is_some();
         if !is_of_group
             && let Some(text) = preferences::instructions(&self.store, context.user.id).await.ported()?
         {
+            context.holds("your own instructions", &text);
             texts.push(format!("# Instructions of the user\n\n{text}"));
         }
         Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
@@ -80,6 +82,7 @@ async fn project(context: &PromptContext<'_>) -> Made {
     let mut texts = Vec::new();
     for file in PROJECT {
         if let Some(text) = beginning(sandbox, file, INSTRUCTIONS_BYTES).await? {
+            context.holds(file, &text);
             texts.push(format!("# Instructions of this project ({file})\n\n{text}"));
         }
     }

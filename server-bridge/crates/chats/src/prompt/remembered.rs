@@ -44,7 +44,11 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
         }
     }
     let told = store.chat_memory(context.user.id, context.chat, &parts.join("\n\n")).await.ported()?;
-    Ok((!told.is_empty()).then_some(told))
+    if told.is_empty() {
+        return Ok(None);
+    }
+    context.holds("what is remembered", &told);
+    Ok(Some(told))
 }
 
 /// `22_recall`.

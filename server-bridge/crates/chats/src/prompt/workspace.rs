@@ -33,7 +33,9 @@ async fn documents(store: &Store, context: &PromptContext<'_>) -> Made {
     for file in WORKSPACE_DOCUMENTS {
         let path = if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
         if let Some(text) = beginning(sandbox, &path, WORKSPACE_DOCUMENT_BYTES).await? {
-            texts.push(cited(file, &text));
+            let text = cited(file, &text);
+            context.holds(&path, &text);
+            texts.push(text);
         }
     }
     Ok((!texts.is_empty()).then(|| format!("{HEAD}\n\n{}", texts.join("\n\n"))))

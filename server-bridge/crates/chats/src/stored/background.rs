@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::context::history;
-use agent::engine::{Asked, BackgroundAgents, BackgroundTask};
+use agent::engine::{Asked, BackgroundAgents, BackgroundMessage, BackgroundTask};
 use agent::tool::Failure;
 use api::document::AgentDocument;
 use futures_util::future::BoxFuture;
 use llm::Message;
-use store::{BackgroundTurn, ChatId, ItemId, NewBackground, NewDelegation, TurnId, TurnStatus, User, UserId};
+use store::{
+    BackgroundTurn, ChatId, ItemId, NewBackground, NewDelegation, Sent, TurnId, TurnStatus, User, UserId,
+};
 use tokio::time::{Instant, sleep};
 use tools::Ported;
 
@@ -32,8 +34,15 @@ impl BackgroundAgents for Stored {
         asked(end_in_background(&self.service, self.user.id, &self.chat, chat))
     }
 
-    fn tell_ended(&self) -> Asked<'_, Option<(ItemId, Message)>> {
-        asked(self.tell_of_ended())
+    fn send<'a>(&'a self, message: BackgroundMessage<'a>) -> Asked<'a, bool> {
+        asked(self.send_to_background(message))
+    }
+
+    fn hear(&self) -> Asked<'_, Option<(ItemId, Message)>> {
+        asked(async move {
+            // Only a chat's own agent calls some, and only they are sent messages.
+            if self.chat == self.root { self.tell_of_ended().await } else { self.read_message().await }
+        })
     }
 }
 
@@ -78,8 +87,27 @@ impl Stored {
         if at_work as u64 >= SUB_AGENTS_IN_BACKGROUND { Err(too_many()) } else { Ok(()) }
     }
 
-    /// See [`agent::engine::BackgroundAgents::tell_ended`].
-    pub(super) async fn tell_of_ended(&self) -> store::Result<Option<(ItemId, Message)>> {
+    /// See [`agent::engine::BackgroundAgents::send`].
+    async fn send_to_background(&self, message: BackgroundMessage<'_>) -> store::Result<bool> {
+        let BackgroundMessage { chat, card, text } = message;
+        let item_json = &history::to_json(&Message::user(text));
+        let new = store::BackgroundMessage { parent: &self.chat, agent: chat, card, text, item_json };
+        match self.service.store.send_to_background(self.user.id, new).await? {
+            Sent::Now(said) => self.service.tell(self.user.id, ChatEvent::Message(said)),
+            Sent::Before => {}
+            Sent::NotAtWork => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The next message to this sub-agent.
+    async fn read_message(&self) -> store::Result<Option<(ItemId, Message)>> {
+        let read = self.service.store.read_background_message(self.turn).await?;
+        Ok(read.and_then(|(item, json)| Some((item, history::from_json(&json)?))))
+    }
+
+    /// The ends of sub-agents that no turn was told of.
+    async fn tell_of_ended(&self) -> store::Result<Option<(ItemId, Message)>> {
         let store = &self.service.store;
         let news = store.background_news(self.user.id, &self.chat).await?;
         let (ended, left): (Vec<_>, Vec<_>) = news.into_iter().partition(|turn| turn.result_text.is_some());

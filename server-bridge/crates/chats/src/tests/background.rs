@@ -218,7 +218,7 @@ async fn only_so_many_are_at_work_and_a_name_is_at_work_once() {
     let results: Vec<&str> = said.split(" / ").collect();
     assert_eq!(results.iter().filter(|result| result.contains("works in the background as task")).count(), 3);
     assert!(results[3].contains("3 sub-agents are at work in the background"), "{said}");
-    assert!(results[4].contains("is at work in the background, as task"), "{said}");
+    assert!(results[4].contains("reads this before its next step"), "{said}");
     // A chat that is deleted takes them with it.
     talk.service.delete(&talk.user, &talk.id).await.unwrap();
     until("nothing is at work", async || talk.service.0.queue.at_work() == 0).await;
@@ -277,4 +277,95 @@ async fn what_it_asks_is_asked_in_the_chat_whose_answer_has_ended() {
     assert_eq!(talk.approve(&card, Answer::Allow).await, None);
     at_rest(&bench, &talk).await;
     assert_eq!(runner.files.content("log").unwrap(), "ran");
+}
+
+/// The last lines of what a request's conversation has from users: the server's notes stand above them.
+fn said_in(asked: &Asked) -> Vec<String> {
+    let messages = asked.body["messages"].as_array().unwrap().iter();
+    let said = messages.filter(|message| message["role"] == "user" && message["content"].is_string());
+    said.map(|message| last_line(message["content"].as_str().unwrap()).to_owned()).collect()
+}
+
+fn last_line(text: &str) -> &str {
+    text.lines().last().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_message_to_one_at_work_is_read_before_its_next_step_and_once() {
+    let gate = Gate::default();
+    let model = ScriptedModel::start({
+        let gate = gate.clone();
+        move |asked| {
+            if is_child(asked) {
+                return match (asked.results().len(), said_in(asked).len()) {
+                    (0, _) => Reply::Call(vec![("Shell", json!({"command": WAITS}))]),
+                    (1, 2) => Reply::Held("done so far".to_owned(), gate.clone()),
+                    _ => Reply::Say(format!("read {}", said_in(asked).join(", "))),
+                };
+            }
+            match asked.results().len() {
+                0 => Reply::Call(vec![(
+                    "SubAgent",
+                    json!({"task": "look", "background": true, "instance": "scout"}),
+                )]),
+                _ => Reply::Say(asked.results().pop().unwrap()),
+            }
+        }
+    });
+    let bench = Bench::played(&model).await;
+    let mut runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Full).await;
+    talk.say("begin").await;
+    assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+    // Its person writes to it while its command runs.
+    let told = talk.say("/agent scout and look at the roof").await;
+    assert!(told["text"].as_str().unwrap().contains("reads this before its next step"), "{told}");
+    runner.release();
+    let of_child = || model.asked().into_iter().filter(is_child).collect::<Vec<_>>();
+    talk.until("it was asked again", async || (of_child().len() == 2).then_some(())).await;
+    assert_eq!(said_in(&of_child()[1]), ["look", "and look at the roof"]);
+    // And once more while it writes what would be its last answer.
+    let told = talk.say("/agent scout and beneath it").await;
+    assert!(told["text"].as_str().unwrap().contains("reads this"), "{told}");
+    gate.open();
+    at_rest(&bench, &talk).await;
+    let of_child = of_child();
+    assert_eq!(of_child.len(), 3);
+    assert_eq!(said_in(&of_child[2]), ["look", "and look at the roof", "and beneath it"]);
+    let agent = bench.store.sub_agents(bench.user.id, &talk.id).await.unwrap().remove(0);
+    let (shown, _) = bench.store.messages(bench.user.id, &agent.chat, None, 100).await.unwrap();
+    let texts = shown.iter().map(|message| last_line(&message.text)).filter(|text| text.starts_with("and "));
+    let texts: Vec<&str> = texts.collect();
+    assert_eq!(texts, ["and look at the roof", "and beneath it"], "each is shown in its conversation once");
+}
+
+#[tokio::test]
+async fn a_message_that_was_not_read_is_named_in_the_result() {
+    let model = ScriptedModel::start(|asked| {
+        if is_child(asked) {
+            return Reply::Call(vec![("Shell", json!({"command": WAITS}))]);
+        }
+        match asked.results().len() {
+            0 => Reply::Call(vec![(
+                "SubAgent",
+                json!({"task": "look", "background": true, "instance": "scout"}),
+            )]),
+            _ => Reply::Say("ok".to_owned()),
+        }
+    });
+    let bench = Bench::played(&model).await;
+    let mut runner = bench.connect("laptop").await;
+    let talk = bench.talk(Mode::Full).await;
+    talk.say("begin").await;
+    assert_eq!(runner.started.recv().await.unwrap(), WAITS);
+    talk.say("/agent scout look at the roof").await;
+    talk.told("/cancel").await;
+    at_rest(&bench, &talk).await;
+    let ended = talk
+        .until("its result is on record", async || {
+            bench.store.background_untold(bench.user.id, &talk.id).await.unwrap().pop()
+        })
+        .await;
+    let result = ended.result_text.unwrap();
+    assert!(result.starts_with("(It ended before it read your last message."), "{result}");
 }

@@ -161,11 +161,25 @@ async fn run_recorded(
             return Ok(());
         }
     };
-    let text = cut(&text);
+    let unread = store::until_done(|| service.store.unread_background_messages(id)).await?;
+    let text = cut(&format!("{}{text}", not_read(unread)));
     if store::until_done(|| service.store.put_background_result(id, &text)).await? && !is_cancelled {
         tell_soon(service, user, &parent);
     }
     Ok(())
+}
+
+/// The beginning of a result for the agent that sent messages which the sub-agent did not read.
+fn not_read(messages: u64) -> String {
+    match messages {
+        0 => String::new(),
+        1 => {
+            "(It ended before it read your last message. Call it again if that still matters.)\n\n".to_owned()
+        }
+        messages => format!(
+            "(It ended before it read your last {messages} messages. Call it again if they still matter.)\n\n"
+        ),
+    }
 }
 
 /// Has a chat's agent told of the sub-agents that have ended: by the turn in progress, or else by one that begins by itself.

@@ -166,7 +166,13 @@ async fn what_a_request_took_is_known_while_its_answer_is_there() {
     let world = World::new().await;
     let (first, _) = world.turn(&["a"]).await;
     assert_eq!(world.context(first).await.count, None);
-    let count = |tokens| PromptCount { tokens, estimate: 2, system_estimate: 1, tools_estimate: 1 };
+    let count = |tokens| PromptCount {
+        tokens,
+        estimate: 2,
+        system_estimate: 1,
+        tools_estimate: 1,
+        documents_json: r#"[["AGENTS.md",1]]"#.to_owned(),
+    };
     world.store.append_answer(first, "b", spent(), count(5)).await.unwrap();
     assert_eq!(world.context(first).await.count, Some(count(5)));
     let (second, _) = world.turn(&["c"]).await;

@@ -1,9 +1,9 @@
 //! Sub-agents in the background: so many at once, and each end is told to one turn.
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use store::{
-    BackgroundTurn, ChannelDraft, ChatId, MessageId, MessageRole, NewBackground, NewDelegation, NewSubAgent,
-    Store, TurnId, TurnStatus, UserId,
+    BackgroundMessage, BackgroundTurn, ChannelDraft, ChatId, MessageId, MessageRole, NewBackground,
+    NewDelegation, NewSubAgent, Sent, Store, TurnId, TurnStatus, UserId,
 };
 
 use crate::support::{add_user, store};
@@ -182,4 +182,50 @@ async fn an_answer_that_begins_by_itself_goes_to_the_conversations_of_its_chat()
     let answer = &answers[0];
     assert_eq!((answer.conversation.as_str(), answer.message, answer.is_group), ("here", shown.id, false));
     assert_eq!(answer.reply_json, "null");
+}
+
+/// A message from a call of a conversation's agent to a sub-agent.
+async fn sent(world: &World, agent: &ChatId, card: MessageId) -> Sent {
+    let new =
+        BackgroundMessage { parent: &world.chat, agent, card, text: "and this", item_json: "\"and this\"" };
+    world.store.send_to_background(world.ann, new).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_message_is_sent_once_and_read_once() {
+    let world = World::new().await;
+    let World { store, ann, chat, .. } = &world;
+    let (agent, turn) = world.call().await.unwrap();
+    assert_eq!(store.read_background_message(turn).await.unwrap(), None);
+    let cards = [card(store, *ann, chat).await, card(store, *ann, chat).await];
+    for card in cards {
+        assert!(matches!(sent(&world, &agent, card).await, Sent::Now(said) if said.chat == agent));
+    }
+    assert_eq!(sent(&world, &agent, cards[0]).await, Sent::Before);
+    let bob = add_user(store, "bob").await.id;
+    let another =
+        BackgroundMessage { parent: chat, agent: &agent, card: MessageId(900), text: "x", item_json: "1" };
+    assert_eq!(store.send_to_background(bob, another).await.unwrap(), Sent::NotAtWork);
+    assert_eq!(store.unread_background_messages(turn).await.unwrap(), 2);
+    let read: Vec<_> = join_all((0..4).map(|_| store.read_background_message(turn))).await;
+    let read = read.into_iter().filter_map(Result::unwrap).count();
+    assert_eq!((read, store.unread_background_messages(turn).await.unwrap()), (2, 0));
+    assert!(store.finish_turn(turn, TurnStatus::Done, None).await.unwrap());
+    assert_eq!(sent(&world, &agent, cards[1]).await, Sent::Before, "a call that is repeated changes nothing");
+    assert_eq!(sent(&world, &agent, MessageId(901)).await, Sent::NotAtWork);
+}
+
+#[tokio::test]
+async fn a_message_that_meets_the_end_is_refused_or_counted() {
+    for _ in 0..20 {
+        let world = World::new().await;
+        let (agent, turn) = world.call().await.unwrap();
+        let card = card(&world.store, world.ann, &world.chat).await;
+        let end = async {
+            assert!(world.store.finish_turn(turn, TurnStatus::Done, None).await.unwrap());
+            world.store.unread_background_messages(turn).await.unwrap()
+        };
+        let (sent, unread) = join(sent(&world, &agent, card), end).await;
+        assert_eq!(unread, u64::from(sent != Sent::NotAtWork), "{sent:?}");
+    }
 }

@@ -1,14 +1,17 @@
 //! One call of a sub-agent, from its arguments to its result.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use records::{ChatId, MessageId, SubAgent, TurnStatus};
+use records::{ChatId, MessageId, SubAgent};
 
 use super::delegation::Delegation;
 use super::result::told;
 use super::{Background, Named};
 use crate::PortError;
-use crate::engine::ports::{BackgroundTask, CalledAgent, NewSubAgent, SubAgentTask, SubAgents};
+use crate::engine::ports::{
+    BackgroundMessage, BackgroundTask, CalledAgent, NewSubAgent, SubAgentTask, SubAgents,
+};
 use crate::engine::turn::Turn;
 use crate::library::Role;
 use crate::limits::SUB_AGENT_NAME_CHARS;
@@ -53,9 +56,6 @@ pub(in crate::engine) async fn call(
         let text = "only the chat's own agent calls sub-agents in the background; leave `background` out";
         return Err(Failure::Told(text.to_owned()));
     }
-    if wanted.background && called.is_none() {
-        caller.ports.background.check().await?;
-    }
     caller.ancestry.take_place().map_err(Failure::Told)?;
     let sub_agents = &caller.ports.sub_agents;
     let is_over = called.is_some_and(|called| called.is_over);
@@ -70,11 +70,15 @@ pub(in crate::engine) async fn call(
     let found = tokio::select! {
         found = async {
             match called {
-                Some(called) => again(&wanted, caller, called).await,
+                Some(called) => again(&wanted, caller, called).await.map(ControlFlow::Continue),
                 None => find(&wanted, caller, card).await,
             }
         } => found?,
         () = caller.cancelled.cancelled() => return Ok(Outcome::failed("cancelled by the user")),
+    };
+    let found = match found {
+        ControlFlow::Continue(found) => found,
+        ControlFlow::Break(sent) => return Ok(sent),
     };
     let steps = called.map_or(0, |called| called.steps);
     let agent = SubAgentState {
@@ -175,8 +179,13 @@ async fn again(
     Ok(Found { chat, role, instance, tools, place, remark: None })
 }
 
-/// The sub-agent that is called by that name, or a new one.
-async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId) -> Result<Found, Failure> {
+/// The sub-agent that is called by that name, or a new one. One that is at work in the background gets the task as a message, which is
+/// all that the call does.
+async fn find(
+    wanted: &DelegationRequest<'_>,
+    caller: &Turn<'_>,
+    card: MessageId,
+) -> Result<ControlFlow<Outcome, Found>, Failure> {
     let sub_agents: &dyn SubAgents = &*caller.ports.sub_agents;
     let own = caller.ancestry.tools();
     let place = match wanted.on {
@@ -187,12 +196,6 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
     if let Some(name) = wanted.instance {
         match sub_agents.named(name).await? {
             Named::Open(agent) => {
-                if agent.status.is_some_and(TurnStatus::is_open) {
-                    return Err(Failure::Told(format!(
-                        "the sub-agent {name:?} is at work in the background, as task {}; you are told when it has ended",
-                        agent.chat
-                    )));
-                }
                 if wanted.role.is_some() && wanted.role != agent.role.as_deref() {
                     let is = agent.role.as_deref().unwrap_or("none");
                     return Err(Failure::Told(format!(
@@ -209,6 +212,11 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
                     // It may have gone offline, or been removed.
                     sub_agents.place(name).await?;
                 }
+                let message = BackgroundMessage { chat: &agent.chat, card, text: wanted.task };
+                if caller.ports.background.send(message).await? {
+                    return Ok(ControlFlow::Break(sent(wanted, &agent.chat)));
+                }
+                check(wanted, caller).await?;
                 // It has a conversation already. It keeps its role, and gets no tools that it did not have.
                 let role = role(caller, agent.role.as_deref()).await?;
                 let mut tools = own.of_json(&agent.tools_json);
@@ -216,7 +224,7 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
                     tools = tools.for_sub_agent(None, wanted.tools).map_err(Failure::Told)?;
                 }
                 let SubAgent { chat, instance, place, .. } = *agent;
-                return Ok(Found { chat, role, instance, tools, place, remark });
+                return Ok(ControlFlow::Continue(Found { chat, role, instance, tools, place, remark }));
             }
             Named::Closed => {
                 remark = Some(format!(
@@ -227,13 +235,31 @@ async fn find(wanted: &DelegationRequest<'_>, caller: &Turn<'_>, card: MessageId
             Named::Nobody => {}
         }
     }
+    check(wanted, caller).await?;
     let role = role(caller, wanted.role).await?;
     let tools = own.for_sub_agent(role.as_ref(), wanted.tools).map_err(Failure::Told)?;
     let name = role.as_ref().map(|role| role.name.as_str());
     let (instance, tools_json) = (wanted.instance, &tools.to_json());
     let new = NewSubAgent { card, role: name, instance, place: place.as_deref(), tools_json };
     let SubAgent { chat, instance, .. } = sub_agents.create(new).await?;
-    Ok(Found { chat, role, instance, tools, place, remark })
+    Ok(ControlFlow::Continue(Found { chat, role, instance, tools, place, remark }))
+}
+
+/// Fails if another one cannot be in the background.
+async fn check(wanted: &DelegationRequest<'_>, caller: &Turn<'_>) -> Result<(), Failure> {
+    if wanted.background { caller.ports.background.check().await } else { Ok(()) }
+}
+
+/// The result of a call that a sub-agent at work reads as a message.
+fn sent(wanted: &DelegationRequest<'_>, task: &ChatId) -> Outcome {
+    let left_out = match wanted.tools.is_some() || wanted.model.is_some() || wanted.worktree {
+        true => " It keeps the tools, the model and the folder that it began with.",
+        false => "",
+    };
+    Outcome::done(format!(
+        "The sub-agent is at work in the background, as task {task}: it reads this before its next step.{left_out} You are told when it has \
+         ended."
+    ))
 }
 
 /// The role of that name.

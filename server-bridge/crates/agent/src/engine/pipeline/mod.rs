@@ -11,7 +11,8 @@
 mod note;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use futures_util::future::{BoxFuture, try_join_all};
 use llm::SystemPart;
@@ -23,6 +24,7 @@ use super::agents::TurnAncestry;
 use super::ports::Workplace;
 use crate::PortError;
 use crate::approval::Mode;
+use crate::context::tokens;
 use crate::library::{Skill, skills};
 pub(super) use note::put as put_note;
 
@@ -42,7 +44,12 @@ pub struct PromptContext<'a> {
     pub workplace: &'a dyn Workplace,
     /// The workspace's skills, once a part asked for them.
     pub(super) skills: OnceCell<Vec<Skill>>,
+    /// See [`PromptContext::holds`].
+    pub(super) documents: Mutex<Vec<Document>>,
 }
+
+/// A document in the system prompt: its name, and its approximate tokens.
+pub(super) type Document = (String, usize);
 
 impl PromptContext<'_> {
     /// The beginnings of the workspace's skills, read once for all parts; none without a machine.
@@ -52,12 +59,21 @@ impl PromptContext<'_> {
         let Ok(sandbox) = self.sandbox else { return Ok(&[]) };
         Ok(self.skills.get_or_try_init(|| skills::heads(sandbox)).await?)
     }
+
+    /// Notes that the system prompt holds a document, for a person who wants to know what fills the window.
+    pub fn holds(&self, name: &str, text: &str) {
+        // A push is a single step, so the data stays consistent if another thread panics.
+        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.push((name.to_owned(), tokens::of_text(text)));
+    }
 }
 
 /// All parts, assembled.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) system: Vec<SystemPart>,
+    /// The documents in it, the longest first.
+    pub(super) documents: Vec<Document>,
     /// The part that may differ at the next turn.
     pub(super) note: String,
 }
@@ -132,7 +148,10 @@ impl PromptParts {
                 news.push(text);
             }
         }
-        Ok(Prompt { system, note: news.join("\n") })
+        let mut documents = mem::take(&mut *context.documents.lock().unwrap_or_else(PoisonError::into_inner));
+        // Parts are made side by side, so in any order.
+        documents.sort_by(|(one, tokens), (other, others)| others.cmp(tokens).then_with(|| one.cmp(other)));
+        Ok(Prompt { system, documents, note: news.join("\n") })
     }
 
     /// The parts' keys, each with true if it normally stays the same.

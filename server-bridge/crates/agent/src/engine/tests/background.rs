@@ -34,7 +34,7 @@ async fn a_call_in_the_background_has_its_result_at_once_and_what_it_begins_with
 #[tokio::test(start_paused = true)]
 async fn a_model_is_told_of_the_end_with_its_next_request_and_once() {
     let world = world(&[("Look", r#"{"x":"here"}"#)]);
-    world.set(|settings| settings.ended.extend([String::new(), "it has ended".to_owned()]));
+    world.set(|settings| settings.heard.extend([String::new(), "it has ended".to_owned()]));
     world.run("go").await;
     let asked = world.asked();
     let told = |at: usize| {
@@ -72,4 +72,63 @@ async fn what_cannot_be_in_the_background_is_told() {
     let result = &nested.chat.results()[0];
     assert!(result.contains("only the chat's own agent"), "{result}");
     assert_eq!(log.count("background"), 0);
+}
+
+/// The last line of a request's conversation: notes stand above it.
+fn last_line(request: &llm::Request) -> &str {
+    let llm::Message::User(content) = &**request.messages.last().unwrap() else { return "" };
+    content.iter().rev().find_map(llm::Content::text).and_then(|text| text.lines().last()).unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_for_one_at_work_becomes_a_message_to_it() {
+    let world = World::by(|request, _| match last_line(request) {
+        "first" | "again" => calls(&[("SubAgent", r#"{"task":"look","instance":"scout"}"#)]),
+        "with tools" => calls(&[(
+            "SubAgent",
+            r#"{"task":"and there","instance":"scout","tools":["Look"],"background":"y"}"#,
+        )]),
+        _ => says("ok"),
+    });
+    let log = world.log.clone();
+    let world = world.with(Fake::delegates(&log)).with(Fake::reads(&log, "Look", Does::Echo(1)));
+    world.run("first").await;
+    let status = |status| {
+        world.set(|settings| settings.agents.values_mut().for_each(|agent| agent.status = Some(status)));
+    };
+    status(TurnStatus::Running);
+    // Nothing is checked for a message: there is no new one.
+    world.set(|settings| settings.broken.extend(["background"]));
+    world.run("with tools").await;
+    world.log.came(&["sent and there"]);
+    let results = world.chat.results();
+    let sent = results.last().unwrap();
+    assert!(sent.contains("reads this before its next step. It keeps the tools"), "{sent}");
+    status(TurnStatus::Done);
+    world.run("again").await;
+    assert_eq!(world.log.count("sent "), 1, "it has ended, so it is called as ever");
+    assert!(!world.chat.results().last().unwrap().contains("reads this"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_done_goes_on_if_a_message_waits_and_its_parent_does_not() {
+    let world = World::by(|request, _| match last_line(request) {
+        "go" => calls(&[("SubAgent", r#"{"task":"look"}"#)]),
+        "and there" => says("looked there too"),
+        _ => says("looked"),
+    });
+    let log = world.log.clone();
+    let world = world.with(Fake::delegates(&log)).with(Fake::reads(&log, "Look", Does::Echo(1)));
+    // What a look finds, in their order: the parent's first one, the sub-agent's, and that of its end, which ends with nothing.
+    let (nothing, found) = (String::new, "and there".to_owned());
+    let of_sub_agent = [nothing(), found, nothing(), nothing(), nothing()];
+    world.set(|settings| {
+        settings.heard.push_back(nothing());
+        settings.heard.extend(of_sub_agent);
+        settings.heard.extend([nothing(), "not now".to_owned()]);
+    });
+    world.run("go").await;
+    let result = world.chat.results().pop().unwrap();
+    assert!(result.contains("looked there too"), "{result}");
+    world.set(|settings| assert_eq!(settings.heard, ["not now"], "its own answer has ended"));
 }

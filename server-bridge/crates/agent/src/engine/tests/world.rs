@@ -9,7 +9,8 @@ use llm::retry::Patience;
 use llm::slots::{Kind, Seat, Slots};
 use llm::{Content, Message, Request, ToolCall, ToolResult};
 use records::{
-    BegunCall, ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, User, UserId,
+    BegunCall, ChatId, ItemId, MessageId, Spent, StoredContext, SubAgent, TurnId, TurnItem, TurnStatus, User,
+    UserId,
 };
 use sandbox::Sandbox;
 use tokio::task::JoinHandle;
@@ -24,9 +25,10 @@ use crate::context::{ContextMode, history};
 use crate::engine::agents::AtWork;
 use crate::engine::pipeline::{Made, PromptContext, PromptPart, PromptParts};
 use crate::engine::{
-    Asked, Background, BackgroundAgents, BackgroundTask, Begins, CallState, Called, CalledAgent, Card,
-    Change, Display, Entry, Journal, Left, ModelPool, Name, Named, NewSubAgent, Permissions, Ports,
-    ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents, Turn, TurnAncestry, TurnEnd, Workplace,
+    Asked, Background, BackgroundAgents, BackgroundMessage, BackgroundTask, Begins, CallState, Called,
+    CalledAgent, Card, Change, Display, Entry, Journal, Left, ModelPool, Name, Named, NewSubAgent,
+    Permissions, Ports, ReplyState, Stream, SubAgentEnd, SubAgentTask, SubAgents, Turn, TurnAncestry,
+    TurnEnd, Workplace,
 };
 use crate::hooks::{Hook, Hooks};
 use crate::library::Library;
@@ -114,7 +116,7 @@ pub(super) struct Settings {
     /// What is on record of the calls of sub-agents, by card.
     pub(super) called: HashMap<MessageId, Called>,
     /// What the turn is told of sub-agents in the background, before each request; nothing if it is empty.
-    pub(super) ended: VecDeque<String>,
+    pub(super) heard: VecDeque<String>,
 }
 
 /// A chat in memory, as its turns see it.
@@ -158,7 +160,7 @@ impl Default for Chat {
             agents: HashMap::new(),
             children: Vec::new(),
             called: HashMap::new(),
-            ended: VecDeque::new(),
+            heard: VecDeque::new(),
         };
         let house = House {
             log: Log::default(),
@@ -636,10 +638,22 @@ impl BackgroundAgents for Chat {
         self.asked("end", true)
     }
 
-    fn tell_ended(&self) -> Asked<'_, Option<(ItemId, Message)>> {
-        let text = self.settings().ended.pop_front().unwrap_or_default();
+    fn send<'a>(&'a self, message: BackgroundMessage<'a>) -> Asked<'a, bool> {
+        let at_work = self
+            .settings()
+            .agents
+            .values()
+            .any(|agent| agent.chat == *message.chat && agent.status.is_some_and(TurnStatus::is_open));
+        if at_work {
+            self.log(format!("sent {}", message.text));
+        }
+        self.asked("send", at_work)
+    }
+
+    fn hear(&self) -> Asked<'_, Option<(ItemId, Message)>> {
+        let text = self.settings().heard.pop_front().unwrap_or_default();
         if text.is_empty() {
-            return self.asked("tell_ended", None);
+            return self.asked("hear", None);
         }
         Box::pin(async move { Ok(Some(self.append(Entry::Said(Message::user(text))).await?)) })
     }

@@ -141,7 +141,7 @@ impl Turn<'_> {
         let spent = progress.took(setup, reply.usage);
         let count = conversation.count_of(reply.usage.input_tokens);
         let message = Message::Assistant(tool::kept(reply.message.clone()));
-        let (item, message) = self.ports.journal.append(Entry::Answer(message, spent, count)).await?;
+        let (item, message) = self.ports.journal.append(Entry::Answer(message, spent, count.clone())).await?;
         conversation.counted(count);
         conversation.push(item, self.turn, message);
         Ok(())

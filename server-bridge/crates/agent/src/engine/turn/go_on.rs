@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the message that the turn answers | the turn begins, and asks its hooks once more |
 //! | a result, or a hook's wish to go on | the model is asked |
-//! | an answer without calls | the turn is over, unless a hook wants it to go on |
+//! | an answer without calls | the turn is over, unless a message waits for the sub-agent or a hook wants it to go on |
 //! | an answer with a call that has no result | see below |
 //!
 //! | such a call | what happens |
@@ -93,6 +93,9 @@ impl Turn<'_> {
         let Some(last) = conversation.last_answer(self.turn) else { return Ok(false) };
         if last.answer.tool_calls.is_empty() {
             let text = last.answer.text.clone();
+            if self.hears_more(conversation).await? {
+                return Ok(false);
+            }
             let Some(why) = self.stops(&text, 0).await? else { return Ok(true) };
             self.append(conversation, Entry::Said(Message::user(why))).await?;
             return Ok(false);

@@ -7,7 +7,7 @@ use groups::Groups;
 use knowledge::Knowledge;
 use nodes::Nodes;
 use peers::{NodeKey, Peers};
-use sandbox::{Disconnect, SandboxRouter};
+use sandbox::SandboxRouter;
 use store::{Hold, HoldNews, Location, Store, UserId};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
@@ -128,10 +128,7 @@ impl Homes {
 
     /// Runners first: they dial again, and reach the next home; what runs on them goes on there.
     async fn end(&self, user: UserId) {
-        let key = execs::user_key(user);
-        for runner in self.router.runners(&key) {
-            self.router.disconnect(&key, &runner.name, Disconnect::Stopping);
-        }
+        self.router.send_away(&execs::user_key(user));
         self.look();
         self.chats.end_user(user).await;
     }

@@ -8,13 +8,14 @@ use std::time::SystemTime;
 use proto::BootId;
 use proto::session::{Close, CloseCode};
 use tokio::sync::broadcast;
+use tokio::time::Instant;
 
 use crate::driver::LinkHandle;
 use crate::error::LinkError;
 use crate::expected::Expected;
 use crate::facts::RunnerFacts;
 use crate::handshake::Admitted;
-use crate::limits::{RETURN_SPACING, WAITING_EVENTS};
+use crate::limits::{RETURN_SPACING, SENT_AWAY_KEPT, WAITING_EVENTS};
 use crate::requirement::Requirement;
 
 /// A connected runner.
@@ -103,6 +104,8 @@ impl Life {
 #[derive(Debug)]
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
+    /// When the runners of users, by their keys, were last sent away. Changed before `lives`, and read while that is held.
+    sent_away: Mutex<HashMap<String, Instant>>,
     events: broadcast::Sender<RunnerEvent>,
     /// The layers that a process must have to get the requests waiting for its predecessor.
     require: Requirement,
@@ -116,6 +119,7 @@ impl Registry {
         let events = broadcast::channel(WAITING_EVENTS).0;
         Self {
             lives: Mutex::default(),
+            sent_away: Mutex::default(),
             events,
             require,
             farewells: AtomicU32::new(0),
@@ -189,6 +193,9 @@ impl Registry {
             let key = key_of(admitted);
             if lives.get(&key).is_some_and(|life| life.epoch >= epoch) {
                 return Err(LinkError::Stale);
+            }
+            if self.sent_away().get(&key.0).is_some_and(|at| *at >= admitted.began) {
+                return Err(LinkError::SentAway);
             }
             let (same, replaced) = match lives.remove(&key) {
                 Some(life) if self.is_same(&life, admitted) && !life.link.is_over() => (Some(life), None),
@@ -276,6 +283,25 @@ impl Registry {
         if was_online {
             self.tell(RunnerEvent::Offline { user_key: key.0, name: key.1 });
         }
+    }
+
+    /// Asks all runners of a user to come back, to the server that works for the user now. One that is registering is not admitted any
+    /// more: it was accepted when this server still worked for the user, and nothing would end its link.
+    pub(crate) fn send_away(&self, user_key: &str) {
+        let now = Instant::now();
+        {
+            let mut sent_away = self.sent_away();
+            sent_away.retain(|_, at| now.duration_since(*at) < SENT_AWAY_KEPT);
+            sent_away.insert(user_key.to_owned(), now);
+        }
+        for runner in self.runners(user_key) {
+            self.disconnect(user_key, &runner.name, Disconnect::Stopping);
+        }
+    }
+
+    fn sent_away(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        // Each change is a single step, so the data stays consistent if another thread panics.
+        self.sent_away.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tell(&self, event: RunnerEvent) {

@@ -187,6 +187,12 @@ impl SandboxRouter {
         self.inner.registry.disconnect(user_key, runner, why);
     }
 
+    /// Asks all runners of a user to come back, because another server works for the user now: those that are connected, and those that
+    /// are registering.
+    pub fn send_away(&self, user_key: &str) {
+        self.inner.registry.send_away(user_key);
+    }
+
     /// The users, by their keys, for whom the server started a runner: on itself or in a container.
     pub fn users_of_own_runners(&self) -> Vec<String> {
         let in_containers = self.inner.docker.iter().flat_map(DockerPlaces::user_keys);

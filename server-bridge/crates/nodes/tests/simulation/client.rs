@@ -12,6 +12,7 @@ use crate::clockwork::progress;
 use crate::house::{ALL, Ask, Call, Exec, Frame, House};
 use crate::job::{Script, channel_of, left_of_channel};
 use crate::random::Random;
+use crate::schedule::tell;
 
 /// The most frames that wait for a client.
 const WAITING: usize = 8;
@@ -96,9 +97,11 @@ impl Client {
                 let known = self.read(&mut reading, &has, frames).await;
                 match known {
                     // It is asked for again: nothing began, or another home goes on with it.
-                    Some(Known::Failed(kind)) if is_passing(&kind) => {}
+                    Some(Known::Failed(kind)) if is_passing(&kind) => {
+                        tell(format!("the client of {id} hears from {url}: {kind}"));
+                    }
                     Some(known) => return known,
-                    None => {}
+                    None => tell(format!("the client of {id} leaves {url}")),
                 }
             }
             let is_long = self.random.is_one_in(5);

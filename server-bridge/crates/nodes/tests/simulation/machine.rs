@@ -28,6 +28,8 @@ use crate::random::Random;
 const MESSAGES: u64 = 60;
 /// How long a runner waits for the answer to its registration.
 const PATIENCE: Duration = Duration::from_secs(12);
+/// The longest time that some runners take to confirm their registration: a home may move meanwhile.
+const HESITATION: Duration = Duration::from_secs(3);
 /// The longest pause before a runner dials again.
 const PAUSE: Duration = Duration::from_millis(1_500);
 /// The longest time between two steps of a command.
@@ -147,7 +149,7 @@ struct Connection {
 
 impl Connection {
     /// Registers; `None` if the link breaks meanwhile, or nobody can register it now.
-    async fn open(mut link: CutLink, boots: u8, hand: &Hand, random: Random) -> Option<Self> {
+    async fn open(mut link: CutLink, boots: u8, hand: &Hand, mut random: Random) -> Option<Self> {
         let register = register(&hand.lock(), boots);
         link.send(LinkMessage::Text(register.to_text())).await.ok()?;
         let LinkMessage::Text(text) = link.next().await?.ok()? else { panic!("a frame") };
@@ -159,6 +161,9 @@ impl Connection {
             }
             other => panic!("{other:?}"),
         };
+        if random.is_one_in(4) {
+            sleep(random.time(HESITATION)).await;
+        }
         let body = Ready { epoch: accepted.epoch, nonce: accepted.nonce };
         link.send(LinkMessage::Text(Handshake::Ready { body }.to_text())).await.ok()?;
         let session = Session::new(Side::Executor, Instant::now().into_std());

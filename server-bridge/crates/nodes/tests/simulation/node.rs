@@ -7,7 +7,7 @@ use accounts::Accounts;
 use execs::{Ledger, user_key};
 use nodes::Nodes;
 use peers::Directory;
-use sandbox::{Disconnect, RouterConfig, SandboxRouter};
+use sandbox::{RouterConfig, SandboxRouter};
 use store::{Error, Store, UserId};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -123,10 +123,7 @@ impl Node {
 
     /// As the server ends a user's work once another node is the home.
     async fn end(&self, user: UserId) {
-        let key = user_key(user);
-        for runner in self.router.runners(&key) {
-            self.router.disconnect(&key, &runner.name, Disconnect::Stopping);
-        }
+        self.router.send_away(&user_key(user));
         self.ledger.end_user(user);
         while self.ledger.is_watching(user) {
             sleep(END_CHECK).await;

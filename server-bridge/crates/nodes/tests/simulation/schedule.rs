@@ -37,7 +37,7 @@ const LONG_OUTPUT: u64 = 1_000_000;
 const REST: u64 = 100;
 
 thread_local! {
-    /// True once a task of any process of this thread panicked.
+    /// True once a task of any process of this thread panicked in this schedule.
     static HAS_PANICKED: Cell<bool> = const { Cell::new(false) };
     /// The steps so far, for a failure.
     static STORY: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -54,7 +54,8 @@ pub(crate) fn note_panics() {
     }));
 }
 
-fn tell(step: String) {
+/// Adds a line to what a failure shows.
+pub(crate) fn tell(step: String) {
     STORY.with_borrow_mut(|story| story.push(step));
 }
 
@@ -119,6 +120,7 @@ impl Bench {
     /// Runs one schedule.
     pub(crate) fn run(&mut self, seed: u64) -> Happened {
         STORY.take();
+        HAS_PANICKED.set(false);
         let mut schedule = Schedule::begin(self, Random(seed));
         for _ in 0..STEPS {
             schedule.step();

@@ -12,8 +12,8 @@
 //! If the runner announced that it will be back, it began none of the requests it did not answer: they count as unsent, and
 //! wait together with new ones for any next link, for as long as the runner announced.
 //!
-//! A refused Attach of something that never arrived is followed by its request. A reader does not get an event twice, though
-//! a runner sends it again over each link.
+//! A refused Attach of something that never arrived is followed by its request, for which another reader's Attach waits. A
+//! reader does not get an event twice, though a runner sends it again over each link.
 
 use std::time::{Duration, Instant};
 
@@ -190,12 +190,12 @@ impl Table {
                 }
                 self.entries.insert(id, entry);
             }
-            Err(error) if error.kind == ErrorKind::Busy => self.park_for_room(entry, now),
+            Err(error) if error.kind == ErrorKind::Busy => self.try_later(entry, now),
             Err(error) => end_state(&entry.state, StreamEvent::Failed(error.into())),
         }
     }
 
-    fn park_for_room(&mut self, entry: Box<Entry>, now: Instant) {
+    fn try_later(&mut self, entry: Box<Entry>, now: Instant) {
         self.reopen_at.get_or_insert(now + REOPEN_DELAY);
         self.park(entry);
     }
@@ -269,13 +269,22 @@ impl Table {
     /// The meaning of a stream's last frame for its reader; `None` if it goes on after all.
     pub(super) fn last_event(
         &mut self,
-        entry: Box<Entry>,
+        mut entry: Box<Entry>,
         event: StreamEvent,
         now: Instant,
     ) -> Option<(Box<Entry>, StreamEvent)> {
         let event = match (entry.stage, event) {
             (Stage::Attaching, StreamEvent::Failed(SandboxError::Remote { kind: ErrorKind::Busy, .. })) => {
-                self.park_for_room(entry, now);
+                self.try_later(entry, now);
+                return None;
+            }
+            (
+                Stage::Original | Stage::Attaching,
+                StreamEvent::Failed(SandboxError::Remote { kind: ErrorKind::NoSuchExec, .. }),
+            ) if self.is_overtaking(&entry) => {
+                // The runner begins nothing for it: it is asked for again as if for the first time.
+                entry.is_sent = false;
+                self.try_later(entry, now);
                 return None;
             }
             (Stage::Attaching | Stage::Attached, StreamEvent::Failed(error)) => {
@@ -297,6 +306,16 @@ impl Table {
             (_, event) => event,
         };
         Some((entry, event))
+    }
+
+    /// True for an Attach of an exec whose own request is still to arrive: a lost link may have taken that with it, and what comes over
+    /// the next one may come first.
+    fn is_overtaking(&self, attach: &Entry) -> bool {
+        let Nature::Attach(id) = attach.nature() else { return false };
+        let is_its_exec =
+            |entry: &Entry| entry.nature() == Nature::Exec(id) && !entry.has_arrived && !entry.is_deaf;
+        let mut others = self.entries.values().chain(self.parked.values());
+        !attach.has_arrived && !attach.is_deaf && others.any(|entry| is_its_exec(entry))
     }
 
     /// The runner never got it.

@@ -45,9 +45,9 @@ pub(super) struct Table {
     pub(super) away: Option<Away>,
     /// Boxed, so that requests are cheap to move when the map grows.
     pub(super) entries: HashMap<StreamId, Box<Entry>>,
-    /// Streams that wait for a link, or for room on it, in the order they were opened.
+    /// Streams that wait for a link, for room on it, or for the request of the exec that they read, in the order they were opened.
     pub(super) parked: BTreeMap<u64, Box<Entry>>,
-    /// When streams that wait for room are tried again.
+    /// When those that wait although there is a link are tried again.
     pub(super) reopen_at: Option<Instant>,
     /// Streams with unsent data; each at most once.
     pub(super) writing: VecDeque<StreamId>,

@@ -4,6 +4,7 @@ mod expected;
 mod files;
 mod http;
 mod llm;
+mod overtaking;
 mod resume;
 mod resume_changes;
 mod returning;

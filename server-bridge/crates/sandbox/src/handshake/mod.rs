@@ -14,7 +14,7 @@ use proto::handshake::{Accepted, Facts, Handshake, Ready, Register, RegisterOk, 
 use proto::ids::Nonce;
 use proto::limits::{HANDSHAKE_TIMEOUT, MAX_HANDSHAKE_BYTES};
 use proto::{BootId, Epoch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 pub use admission::{Admission, Dialect, Refusal, RefusalReason, Registration};
 
@@ -46,6 +46,8 @@ pub(crate) struct Admitted {
     pub(crate) dialect: Dialect,
     /// The user it claims to serve.
     pub(crate) claimed_user: String,
+    /// When its registration began.
+    pub(crate) began: Instant,
 }
 
 /// The side that begins: a runner that dialled, or the server that attached to a byte stream.
@@ -93,6 +95,7 @@ where
     if opening == Opening::ServerAttaches {
         send(link, &Handshake::Attach {}).await?;
     }
+    let began = Instant::now();
     let register = next_register(link, opening).await?;
     let Some(facts) = register.sandbridge.clone() else {
         if opening == Opening::ServerAttaches {
@@ -100,7 +103,7 @@ where
             return Err(refused(RefusalReason::ProtocolVersion, message.to_owned()));
         }
         *dialect = Dialect::Xbot;
-        return admit_xbot(link, register, admit).await;
+        return admit_xbot(link, register, began, admit).await;
     };
     let protocol = common_version(&facts)?;
     let registration = Registration::new(register, Some(&facts));
@@ -126,11 +129,16 @@ where
         LinkMessage::Binary(_) | LinkMessage::Ping | LinkMessage::Pong => return Err(binary()),
     }
     let (dialect, boot_id) = (Dialect::Sandbridge, facts.boot_id);
-    Ok(Admitted { admission, facts: runner_facts, boot_id, dialect, claimed_user })
+    Ok(Admitted { admission, facts: runner_facts, boot_id, dialect, claimed_user, began })
 }
 
 /// Registers a runner without the extension: nothing more is negotiated with it.
-async fn admit_xbot<L, F, Fut>(link: &mut L, register: Register, admit: F) -> Result<Admitted, LinkError>
+async fn admit_xbot<L, F, Fut>(
+    link: &mut L,
+    register: Register,
+    began: Instant,
+    admit: F,
+) -> Result<Admitted, LinkError>
 where
     L: Link,
     F: FnOnce(Registration) -> Fut,
@@ -142,7 +150,7 @@ where
     let admission = admit(registration).await.map_err(|refusal| refused(refusal.reason, refusal.message))?;
     let body = RegisterOk { status: "ok".to_owned(), sandbridge: None };
     send(link, &Handshake::RegisterOk { body }).await?;
-    Ok(Admitted { admission, facts, boot_id, dialect: Dialect::Xbot, claimed_user })
+    Ok(Admitted { admission, facts, boot_id, dialect: Dialect::Xbot, claimed_user, began })
 }
 
 async fn next_register<L: Link>(link: &mut L, opening: Opening) -> Result<Register, LinkError> {
@@ -204,7 +212,11 @@ async fn tell_and_close<L: Link>(link: &mut L, error: &LinkError, dialect: Diale
         LinkError::Malformed(_) | LinkError::HandshakeTimeout => {
             Some((RefusalReason::Malformed, error.to_string()))
         }
-        LinkError::Stale | LinkError::Ended | LinkError::Io(_) | LinkError::Broken(_) => None,
+        LinkError::Stale
+        | LinkError::SentAway
+        | LinkError::Ended
+        | LinkError::Io(_)
+        | LinkError::Broken(_) => None,
     };
     let goodbye = async {
         if let Some((reason, message)) = refusal {

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::handshake::{Opening, register};
-use crate::testing::{ScriptedRunner, admit, facts, receive, register_with, send};
+use crate::testing::{ScriptedRunner, admit, facts, receive, register_with, send, settle};
 use crate::{
     Choice, Disconnect, LinkError, LinkMessage, MemoryLink, RouteRequest, RouterConfig, RunnerEvent,
     SandboxRouter, User, memory_link,
@@ -175,6 +175,33 @@ async fn revoked_runner_is_told_and_offline_at_once() {
     served.await.unwrap().unwrap();
     assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Offline { .. }));
     assert!(events.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_registers_while_its_user_moves_to_another_server_is_not_kept_here() {
+    let router = router();
+    let (mut link, served) = serve(&router);
+    send(&mut link, &register_with("u1:laptop:1", Some(facts(1)))).await;
+    let Some(Handshake::RegisterOk { body }) = receive(&mut link).await else { panic!("refused") };
+    let accepted = body.sandbridge.unwrap();
+    router.send_away("u1");
+    let body = Ready { epoch: accepted.epoch, nonce: accepted.nonce };
+    send(&mut link, &Handshake::Ready { body }).await;
+    assert!(receive(&mut link).await.is_none(), "its link ends");
+    assert!(matches!(served.await.unwrap(), Err(LinkError::SentAway)));
+    assert!(router.runners("u1").is_empty());
+
+    // Its user may come back, and others are not concerned.
+    tokio::time::advance(Duration::from_millis(1)).await;
+    let (link, _served) = serve(&router);
+    let mut runner = ScriptedRunner::connect(link, "u1:laptop:2", 1).await;
+    let (link, _others_served) = serve(&router);
+    let _other = ScriptedRunner::connect(link, "u2:laptop:1", 2).await;
+    settle().await;
+    assert_eq!((router.runners("u1").len(), router.runners("u2").len()), (1, 1));
+    router.send_away("u1");
+    assert_eq!(runner.closed().await.code, CloseCode::GoingAway);
+    assert_eq!((router.runners("u1").len(), router.runners("u2").len()), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -71,9 +71,12 @@ impl Known {
         failed.map(|call| call.reason.as_str())
     }
 
-    /// The tokens that its steps used, and their cost.
+    /// The tokens that its steps used, those of sub-agents included, and their cost.
     pub(crate) fn spent(&self) -> (i64, i64) {
-        self.calls.iter().map(spent).fold(self.by_others, |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        self.calls
+            .iter()
+            .map(GroupCall::spent)
+            .fold(self.by_others, |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 }
 
@@ -114,13 +117,4 @@ pub(crate) fn unreadable() -> Error {
         "failed",
         "this version of the server cannot read the chain; update the server, or define the chain again",
     )
-}
-
-/// What a call used: once it has ended what was recorded then, before that what its turn used so far.
-pub(crate) fn spent(call: &store::GroupCall) -> (i64, i64) {
-    if call.ended_at_ms.is_some() {
-        (call.tokens, call.cost_micros)
-    } else {
-        (call.turn_tokens, call.turn_cost_micros)
-    }
 }

@@ -1,6 +1,7 @@
 mod folders;
 mod memories;
 mod messages;
+mod spending;
 
 use crate::testing;
 use crate::{

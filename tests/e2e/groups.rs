@@ -13,6 +13,7 @@ mod attempts;
 mod budgets;
 mod chain_files;
 mod gates;
+mod going_on;
 mod grants;
 mod people;
 pub(crate) mod private;

@@ -5,6 +5,7 @@ use api::words::{GateKind, GateReply};
 use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
 use chains::prompt::Parts;
 use chains::{End, Next, check, next, prompt, replies, text};
+use store::limits::AGENT_MESSAGES;
 use store::{ChainRun, GateRow, GroupAgent, GroupCall, NewCall, NewGate, NewRunOfChain, RunEnd, User};
 
 use crate::error::{Error, Result};
@@ -110,6 +111,7 @@ impl Groups {
             user: user.id,
             user_name: &user.name,
             send_id: start.send_id.as_deref(),
+            gate: None,
         };
         let run = self.0.store.begin_run(new).await?;
         self.0.audit(user, "group.run", &format!("{group}: {name}")).await;
@@ -304,6 +306,9 @@ fn question(known: &Known, step: usize, kind: &GateKind) -> String {
     let newest =
         known.calls.iter().rfind(|call| call.step.and_then(|of| usize::try_from(of).ok()) == Some(step));
     match kind {
+        GateKind::Review if known.is_cut(step) => format!(
+            "The agents have exchanged {AGENT_MESSAGES} messages in step {number} (@{agent}) and stopped. Does its output go to the next step, or is the step done again?"
+        ),
         GateKind::Review => {
             format!("Step {number} (@{agent}) is done. Does its output go to the next step?")
         }

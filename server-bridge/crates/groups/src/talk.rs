@@ -56,16 +56,12 @@ impl Speaker {
     /// What the server says in the log once the agents have said all that they may.
     pub(crate) fn notice(&self) -> String {
         format!(
-            "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
+            "The agents have exchanged {} messages since {} asked, and stop here until a person lets them go on.",
             store::limits::AGENT_MESSAGES,
             self.user.name
         )
     }
 }
-
-/// What an agent is told then.
-pub(crate) const TOO_MANY: &str = "the agents have exchanged as many messages as they may without a person; end your answer with what you \
-have, and say what is still open";
 
 /// Why nothing more begins for a run that has used up its budget.
 pub(crate) const USED_UP: &str = "the budget of the chain's run is used up";
@@ -150,7 +146,7 @@ impl Inner {
         let handle = asked.as_ref().map_or("", |asked| asked.handle.as_str());
         match passed {
             Passed::Posted(call) => Ok(call),
-            Passed::TooMany => Err(Error::refused("limit", TOO_MANY)),
+            Passed::TooMany => Err(self.too_many(&speaker, &shown).await),
             Passed::Circle => Err(Error::refused(
                 "conflict",
                 format!(

@@ -396,6 +396,20 @@ impl Store {
         .await?)
     }
 
+    /// The calls of a run whose agents stopped because they had said all that they may without a person.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn cut_calls(&self, run: i64) -> Result<Vec<i64>> {
+        Ok(query_scalar(
+            "SELECT c.id FROM group_calls c WHERE c.run_id = $1 AND EXISTS (SELECT 1 FROM group_entries e
+                WHERE e.origin = 'call/' || c.id AND e.message_key IS NOT NULL AND e.kind = 'server')",
+        )
+        .bind(run)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
     /// The tokens that a run's agents had others use, and their cost in millionths of a US dollar.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ impl AtWork {
             user: ada.id,
             user_name: "ada",
             send_id: None,
+            gate: None,
         };
         let run = store.begin_run(new).await.unwrap();
         let step = NewCall { step: Some((run, 0, 1)), ..world.call(world.coder, ada) };

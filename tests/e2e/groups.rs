@@ -12,6 +12,7 @@ use tests::{Asked, Machine, Person, Reply, eventually};
 mod attempts;
 mod budgets;
 mod chain_files;
+mod chains;
 mod gates;
 mod going_on;
 mod grants;

@@ -47,6 +47,7 @@ pub(super) const TABLE: &[Row] = &[
         "The agents have exchanged {} messages in step {} (@{}) and stopped. Does its output go to the next step, or is the step done again?",
         "在第 {1} 步（@{2}）中，智能体之间已交换 {0} 条消息，现已停止。是否将其输出交给下一步，还是重做这一步？",
     ),
+    ("makes or changes a chain of the group", "新建或修改群组的链"),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从此服务器移除"),
     (

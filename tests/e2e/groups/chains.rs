@@ -1,0 +1,73 @@
+//! Chains that agents make.
+
+use serde_json::{Value, json};
+use tests::http::Client;
+use tests::Person;
+
+use super::attempts::answering;
+use super::private::{obedient, wish};
+use super::Team;
+
+/// The newest entries of the audit trail with this action: who did what.
+fn audit(team: &Team, action: &str) -> Vec<(String, String)> {
+    let client = Client::login(&team.world.server, "alice");
+    let trail = client.call("GET", &format!("/audit?action={action}&limit=100")).json();
+    let entries = trail["entries"].as_array().unwrap_or_else(|| panic!("{trail}"));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    entries.iter().map(|entry| (text(&entry["user"]), text(&entry["target"]))).collect()
+}
+
+fn did(user: &str, target: String) -> (String, String) {
+    (user.to_owned(), target)
+}
+
+#[test]
+fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_allows_it() {
+    let team = Team::new(obedient);
+    let alice = Client::login(&team.world.server, "alice");
+    let text = |name: &str| {
+        let text = team.world.alice.run(&["group", "chain", "get", &team.group, name]).stdout;
+        text.trim_end().to_owned()
+    };
+    // What the coder is told of a chain that it sets for this person, and how often its owner was asked.
+    let set = |person: &Person, name: &str, steps: &str, is_allowed: bool| {
+        let call = ("Chain", json!({"action": "set", "name": name, "steps": steps}));
+        let posted = team.post(person, &format!("@coder go\n{}", wish(&[call])));
+        let (asked, ended) = answering(&team, &alice, &posted["calls"][0]["id"], is_allowed);
+        assert_eq!(ended["state"], "done", "{ended}");
+        (asked, team.said().pop().unwrap().1)
+    };
+    let first = "1. @coder: begin [gate]\nbudget: 1000 tokens";
+    let (asked, made) = set(&team.world.alice, "story", first, true);
+    assert!(asked == 1 && made.contains("The chain story is stored:") && made.contains(first), "{made}");
+    assert_eq!(text("story"), first);
+    let second = "1. @coder: begin\n2. @coder: end";
+    set(&team.world.alice, "story", second, false);
+    assert_eq!(text("story"), first, "its owner did not allow it");
+    set(&team.world.alice, "story", second, true);
+    assert_eq!(text("story"), second);
+    let story = did("alice", format!("{}: story", team.group));
+    assert_eq!(audit(&team, "group.chain"), [story.clone(), story]);
+
+    for (name, steps, why) in [
+        ("story", "1. @nobody: begin", "step 1: there is no agent @nobody"),
+        ("story", "begin", "Error"),
+        ("", first, "Error"),
+        ("a/b", first, "Error"),
+    ] {
+        let (_, refused) = set(&team.world.alice, name, steps, true);
+        assert!(refused.contains("heard: Error") && refused.contains(why), "{refused} is not {why}");
+    }
+    // Bob may ask the agent, and is no editor.
+    team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
+    for name in ["story", "other"] {
+        let (_, refused) = set(&team.bob, name, first, true);
+        assert!(refused.contains("heard: Error"), "{refused}");
+    }
+    assert_eq!(text("story"), second, "nobody changed it");
+    assert_eq!(team.alice(&["chain", "list", &team.group]).as_array().unwrap().len(), 1);
+    team.alice(&["add-person", &team.group, "bob", "--access", "editor"]);
+    let (asked, _) = set(&team.bob, "other", first, true);
+    assert_eq!((asked, text("other").as_str()), (1, first));
+    assert_eq!(audit(&team, "group.chain")[0], did("bob", format!("{}: other", team.group)));
+}

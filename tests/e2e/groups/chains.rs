@@ -1,12 +1,12 @@
-//! Chains that agents make.
+//! Chains that agents make, and a chain of three agents from its template to its end.
 
 use serde_json::{Value, json};
 use tests::http::Client;
-use tests::Person;
+use tests::{Asked, Person, Reply};
 
 use super::attempts::answering;
 use super::private::{obedient, wish};
-use super::Team;
+use super::{Team, handle};
 
 /// The newest entries of the audit trail with this action: who did what.
 fn audit(team: &Team, action: &str) -> Vec<(String, String)> {
@@ -70,4 +70,49 @@ fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_
     let (asked, _) = set(&team.bob, "other", first, true);
     assert_eq!((asked, text("other").as_str()), (1, first));
     assert_eq!(audit(&team, "group.chain")[0], did("bob", format!("{}: other", team.group)));
+}
+
+#[test]
+fn a_writer_an_editor_and_a_translator_make_an_article_which_a_person_lets_pass() {
+    let team = Team::new(|asked: &Asked| {
+        let text = asked.last_of_user();
+        Reply::Say(match handle(asked).as_str() {
+            "writer" => "It rained and rained.".to_owned(),
+            "editor" if text.contains("It rained and rained.") => "It rained.".to_owned(),
+            "translator" if text.contains("It rained.") && text.contains("in French") => {
+                "Il pleuvait.".to_owned()
+            }
+            who => format!("@{who} does not know what to do"),
+        })
+    });
+    team.of(&team.bob, &["grant", &team.group, "writer", "alice"]);
+    for agent in ["editor", "translator"] {
+        team.alice(&["add-agent", &team.group, agent, "--on", "laptop"]);
+    }
+    let article = team.world.alice.run(&["group", "chain", "template", "article"]).stdout;
+    let set = ["group", "chain", "set", &team.group, "article", "-"];
+    assert_eq!(team.world.alice.with_stdin(&set, article.as_bytes()).code, 0);
+    let run = team.alice(&["chain", "run", &team.group, "article", "rain, in French"])["id"].clone();
+    let shown = team.until_run(&run, "asking");
+    let gate = &shown["gate"];
+    assert_eq!(
+        (&gate["step"], gate["question"].as_str().unwrap()),
+        (&json!(1), "Step 2 (@editor) is done. Does its output go to the next step?")
+    );
+    let states = |run: &Value| -> Vec<Value> {
+        run["steps"].as_array().unwrap().iter().map(|step| step["state"].clone()).collect()
+    };
+    assert_eq!(states(&shown), ["done", "asking", "pending"]);
+    assert_eq!(team.said().len(), 2, "the translator waits for a person");
+    team.answer(&team.bob, gate, &["approve"]);
+
+    let done = team.until_run(&run, "done");
+    let steps = done["steps"].as_array().unwrap();
+    let outputs: Vec<_> = steps.iter().map(|step| step["output"].as_str().unwrap()).collect();
+    assert_eq!(outputs, ["It rained and rained.", "It rained.", "Il pleuvait."]);
+    let runners: Vec<_> = steps.iter().map(|step| step["runner"].as_str().unwrap()).collect();
+    assert_eq!(runners, ["desk", "laptop", "laptop"]);
+    let said: Vec<_> = team.said().into_iter().map(|(who, _)| who).collect();
+    assert_eq!(said, ["writer", "editor", "translator"], "each agent said its part in the log, once");
+    assert!(steps.iter().all(|step| step["attempts"] == 1), "{done}");
 }

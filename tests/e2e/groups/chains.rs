@@ -115,4 +115,8 @@ fn a_writer_an_editor_and_a_translator_make_an_article_which_a_person_lets_pass(
     let said: Vec<_> = team.said().into_iter().map(|(who, _)| who).collect();
     assert_eq!(said, ["writer", "editor", "translator"], "each agent said its part in the log, once");
     assert!(steps.iter().all(|step| step["attempts"] == 1), "{done}");
+
+    let group = &team.group;
+    assert_eq!(audit(&team, "group.grant"), [did("bob", format!("{group}: @writer to alice (ask)"))]);
+    assert_eq!(audit(&team, "group.gate"), [did("bob", format!("{group}: approve of run {run}"))]);
 }

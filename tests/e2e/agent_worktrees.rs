@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
+use tests::random::count;
 use tests::{Asked, Machine, Person, Reply, ScriptedModel, Server, eventually};
 
 use crate::agent::{messages, new_chat, say};
@@ -111,38 +112,30 @@ fn worktree(action: &str, name: &str) -> (&'static str, Value) {
 #[test]
 fn eight_sub_agents_work_in_eight_worktrees_and_none_is_left() {
     const TASKS: [&str; 8] = ["1", "2", "3", "4", "5", "6", "7", "8"];
-    let rounds: usize =
-        std::env::var("SANDBRIDGE_WORKTREE_ROUNDS").ok().and_then(|count| count.parse().ok()).unwrap_or(10);
-    // The first round has eight at once, the others one each.
     let model = ScriptedModel::start(|asked| match (is_child(asked), asked.results().len()) {
         (true, 0) => shell(
             "pwd && git branch --show-current && echo x > new && git add new && git stash -q && git stash drop -q",
         ),
         (true, _) => Reply::Say(asked.results().pop().unwrap()),
-        (false, _) if asked.last_of_user() == "eight" && asked.results().is_empty() => {
-            Reply::Call(TASKS.map(agent).to_vec())
-        }
-        (false, count) if asked.last_of_user() == "one" && count % 2 == 1 => {
-            Reply::Say("so be it".to_owned())
-        }
-        (false, _) if asked.last_of_user() == "one" => Reply::Call(vec![agent("alone")]),
+        (false, 0) => Reply::Call(TASKS.map(agent).to_vec()),
         _ => Reply::Say("so be it".to_owned()),
     });
     let mut world = World::new(&model, "full");
-    let results = world.ask(&model, "eight");
-    let mut places: Vec<&str> =
-        results.iter().flat_map(|result| result.lines()).filter(|line| line.contains("/agent-")).collect();
-    places.sort_unstable();
-    places.dedup();
-    assert_eq!(places.len(), 16, "eight directories and eight branches: {results:?}");
-    assert!(results.iter().all(|result| result.starts_with("(Its worktree had nothing")), "{results:?}");
-    world.assert_nothing_is_left();
-    for round in 0..rounds {
+    for round in 1..=count("SANDBRIDGE_WORKTREE_ROUNDS", 3) {
         world.chat = new_chat(&world.client, "full");
-        let results = world.ask(&model, "one");
-        assert!(results[0].starts_with("(Its worktree had nothing"), "{round}: {results:?}");
+        let results = world.ask(&model, "eight");
+        let mut places: Vec<&str> = results
+            .iter()
+            .flat_map(|result| result.lines())
+            .filter(|line| line.contains("/agent-"))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 16, "round {round}: eight directories and eight branches: {results:?}");
+        let is_gone = |result: &String| result.starts_with("(Its worktree had nothing");
+        assert!(results.iter().all(is_gone), "round {round}: {results:?}");
+        world.assert_nothing_is_left();
     }
-    world.assert_nothing_is_left();
 }
 
 #[test]

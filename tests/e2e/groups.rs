@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::http::Client;
+use tests::random::Random;
 use tests::{Asked, Machine, Person, Reply, eventually};
 
 mod attempts;
 mod budgets;
 mod chain_files;
+mod chains;
 mod gates;
+mod going_on;
 mod grants;
 mod people;
 pub(crate) mod private;
@@ -452,6 +455,7 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
         std::env::var("SANDBRIDGE_CHAIN_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(4);
     let expected: Vec<_> = (1..=STEPS).map(|number| format!("coder heard: part {number}")).collect();
     let effects = team.world.machine.workspace().join("effects");
+    let mut random = Random::seeded();
     let mut kill = 0;
     let mut runs = 0;
     while kill < kills {
@@ -461,7 +465,7 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
         while kill < kills && team.run(&run)["ended_at"].is_null() {
             // Each kill is at another moment of a step. Some links live for longer than a second: the runner backs off, for longer than a turn waits
             // for it, from a server that breaks twenty links in a row at once.
-            let lives_ms = if kill % 10 == 9 { 1_200 } else { kill * 37 % 150 };
+            let lives_ms = if kill % 10 == 9 { 1_200 } else { random.within(0..150) };
             std::thread::sleep(Duration::from_millis(lives_ms));
             team.world.kill_and_restart(&[]);
             kill += 1;

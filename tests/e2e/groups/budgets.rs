@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 use tests::{Asked, Reply, eventually};
 
+use super::tools::fresh;
 use super::{PATIENCE, Team, handle};
+use crate::agent_subagents::is_child;
 
 /// The tokens of one request to the scripted model: 100 of input, 10 of output.
 const REQUEST_TOKENS: i64 = 110;
@@ -144,6 +146,49 @@ fn more_of_a_budget_is_more_for_all_that_a_run_asks() {
     let shown = team.until_run(&run, "done");
     assert!(shown["steps"][2]["output"].as_str().unwrap().contains("written"), "{shown}");
     assert_eq!(team.said().iter().filter(|(who, _)| who == "writer").count(), 1);
+}
+
+#[test]
+fn sub_agents_have_what_is_left_of_a_budget_and_what_they_use_counts() {
+    // A sub-agent that would work for ever: each request calls a tool. The coder's says what came of it.
+    let team = Team::with(
+        |asked: &Asked| match (is_child(asked), fresh(asked).as_slice()) {
+            (true, _) => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
+            (false, []) if asked.last_of_user().contains("dig") => {
+                Reply::Call(vec![("SubAgent", json!({"task": "dig"}))])
+            }
+            (false, results) => Reply::Say(format!("said {}", results.join(" | "))),
+        },
+        &["--llm-price", "scripted=100/100"],
+    );
+    let requests = || team.world.model.asked().iter().filter(|asked| is_child(asked)).count();
+    // The coder's request, and two of the sub-agent's, of which the second one uses the budget up. The coder ends its answer.
+    for budget in [format!("{} tokens", 3 * REQUEST_TOKENS - 1), "$0.025".to_owned()] {
+        let before = requests();
+        let run = team.begin(&format!("1. @coder: dig\n2. @coder: end\nbudget: {budget}\n"));
+        let shown = team.until_run(&run, "asking");
+        assert_eq!(
+            (&shown["gate"]["kind"], &shown["gate"]["step"]),
+            (&json!("budget"), &json!(1)),
+            "{shown}"
+        );
+        let output = shown["steps"][0]["output"].as_str().unwrap();
+        assert!(output.contains("did not finish: the budget of the chain's run is used up"), "{output}");
+        assert_eq!(requests() - before, 2, "{shown}");
+        assert_eq!(
+            (&shown["tokens"], &shown["steps"][0]["tokens"]),
+            (&json!(4 * REQUEST_TOKENS), &shown["tokens"])
+        );
+        assert!(shown["cost_micro_usd"].as_i64() >= Some(40_000), "{shown}");
+        assert_eq!(used(&team, &run), [4 * REQUEST_TOKENS]);
+        team.alice(&["chain", "stop", &team.group, &run.to_string()]);
+    }
+    // Of a budget that the coder has used up itself nothing is left: its sub-agent asks no model.
+    let before = requests();
+    let run = team.begin(&format!("1. @coder: dig\nbudget: {REQUEST_TOKENS} tokens\n"));
+    let shown = team.until_run(&run, "done");
+    assert!(shown["steps"][0]["output"].as_str().unwrap().contains("is used up"), "{shown}");
+    assert_eq!((requests(), &shown["tokens"]), (before, &json!(2 * REQUEST_TOKENS)));
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn send(to: &str, message: &str) -> (&'static str, Value) {
     ("SendMessage", json!({"to": to, "message": message}))
 }
 
-fn later(to: &str, message: &str) -> (&'static str, Value) {
+pub(super) fn later(to: &str, message: &str) -> (&'static str, Value) {
     ("SendMessage", json!({"to": to, "message": message, "background": true}))
 }
 
@@ -31,7 +31,7 @@ fn hand_off(to: &str, task: &str) -> (&'static str, Value) {
 }
 
 /// A team in which alice may ask the writer as bob may.
-fn team(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Team {
+pub(super) fn team(script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Team {
     let team = Team::new(script);
     team.of(&team.bob, &["grant", &team.group, "writer", "alice", "--mode", "own"]);
     team
@@ -207,43 +207,6 @@ fn agents_that_would_wait_for_each_other_are_told() {
     assert_eq!(said[1].1.matches("@coder is waiting for your answer").count(), 2, "{said:?}");
     assert!(said[2].1.starts_with("coder: "), "{said:?}");
     assert_eq!((team.calls().len(), team.said().len()), (2, 3));
-}
-
-#[test]
-fn agents_alone_stop_after_eight_messages_and_a_person_lets_them_go_on() {
-    let mut count = 0;
-    let team = team(move |asked| {
-        let to = if handle(asked) == "coder" { "writer" } else { "coder" };
-        match fresh(asked).first() {
-            None => {
-                count += 1;
-                Reply::Call(vec![later(to, &format!("message {count}"))])
-            }
-            Some(result) => Reply::Say(format!("I said it: {result}")),
-        }
-    });
-    let asking = |team: &Team| {
-        team.entries().iter().filter(|entry| entry["kind"] == "agent" && entry["asks"] != json!([])).count()
-    };
-    let quiet = |team: &Team| {
-        eventually("the agents are quiet", PATIENCE, || {
-            team.calls().iter().all(|call| !call["ended_at"].is_null()).then_some(())
-        });
-    };
-    team.post(&team.world.alice, "@coder go");
-    quiet(&team);
-    assert_eq!(asking(&team), 8, "{:?}", team.entries());
-    let notices: Vec<_> = team.entries().into_iter().filter(|entry| entry["kind"] == "server").collect();
-    assert_eq!(notices.len(), 1, "{notices:?}");
-    assert_eq!(
-        notices[0]["text"],
-        "The agents have exchanged 8 messages since alice asked, and stop here. Ask one of them to go on."
-    );
-    assert!(team.said().iter().any(|(_, text)| text.contains("as many messages as they may")));
-    team.post(&team.world.alice, "@coder go on");
-    eventually("they go on", PATIENCE, || (asking(&team) > 8).then_some(()));
-    quiet(&team);
-    assert_eq!(asking(&team), 16);
 }
 
 #[test]

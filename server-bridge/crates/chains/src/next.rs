@@ -42,6 +42,8 @@ pub struct Call {
     pub state: CallState,
     /// What the agent answered.
     pub output: String,
+    /// True if its agents stopped because they had said all that they may without a person.
+    pub is_cut: bool,
 }
 
 /// The state of a call.
@@ -62,7 +64,7 @@ pub enum CallState {
 pub struct Gate {
     /// The step, counted from 0.
     pub step: usize,
-    /// The attempt that it is about; for a budget, the one that it holds up.
+    /// The attempt that it is about; for a budget, the one that it holds up. 0 for a step that begins only if a person approves.
     pub attempt: u32,
     /// Why it asks.
     pub kind: GateKind,
@@ -113,6 +115,7 @@ pub enum End {
 /// The answers that a gate takes. A step that was tried [`ATTEMPTS_MAX`] times is not tried again.
 pub fn replies(kind: &GateKind, attempt: u32) -> Vec<GateReply> {
     let mut replies = match kind {
+        GateKind::Review if attempt == 0 => vec![GateReply::Approve, GateReply::Stop],
         GateKind::Review => vec![GateReply::Approve, GateReply::Edit, GateReply::Redo, GateReply::Stop],
         GateKind::Failure => vec![GateReply::Redo, GateReply::Edit, GateReply::Stop],
         GateKind::Budget => vec![GateReply::More, GateReply::Stop],
@@ -162,7 +165,9 @@ impl Run<'_> {
             let kind = match call.state {
                 CallState::Open => return Step::Next(Next::Wait),
                 CallState::Stopped => return Step::Next(Next::End(End::Stopped)),
-                CallState::Done if !step.gate => return Step::Gave(call.output.clone()),
+                CallState::Done if !step.gate && !self.is_cut(call) => {
+                    return Step::Gave(call.output.clone());
+                }
                 CallState::Done => GateKind::Review,
                 CallState::Failed => {
                     failures += 1;
@@ -190,8 +195,19 @@ impl Run<'_> {
         }
     }
 
-    /// The begin of an attempt, which the budget may hold up.
+    /// True if a person is asked about a step because its agents stopped before they were done. What they say in the background after
+    /// the next step has begun holds up nothing.
+    fn is_cut(&self, call: &Call) -> bool {
+        call.is_cut && self.calls.iter().all(|other| other.step <= call.step)
+    }
+
+    /// The begin of an attempt, which a person or the budget may hold up.
     fn begin(&self, step: usize, attempt: u32, before: &[String], redo: Option<(String, String)>) -> Next {
+        match self.gate(step, 0, &GateKind::Review).map(|gate| &gate.reply) {
+            None | Some(Some(GateReply::Approve)) => {}
+            Some(None) => return Next::Wait,
+            Some(Some(_)) => return Next::End(End::Stopped),
+        }
         let call = Next::Call { step, attempt, before: before.to_vec(), redo };
         match self.gate(step, attempt, &GateKind::Budget).map(|gate| &gate.reply) {
             None if self.is_used_up() => Next::Ask { step, attempt, kind: GateKind::Budget },
@@ -201,15 +217,24 @@ impl Run<'_> {
         }
     }
 
-    /// True if the budget is used up; each `more` that a person answered adds it once again.
+    /// True if the budget is used up.
     pub fn is_used_up(&self) -> bool {
+        let ChainBudget { tokens, cost_micro_usd, seconds } = self.left();
+        tokens == Some(0) || cost_micro_usd == Some(0) || seconds == Some(0)
+    }
+
+    /// What is left of the budget; each `more` that a person answered adds it once again.
+    pub fn left(&self) -> ChainBudget {
         let is_more = |gate: &&Gate| gate.kind == GateKind::Budget && gate.reply == Some(GateReply::More);
         let times = 1 + self.gates.iter().filter(is_more).count();
         let (signed, unsigned) = (i64::try_from(times).unwrap_or(i64::MAX), times as u64);
-        let ChainBudget { tokens, cost_micro_usd, seconds } = self.budget;
-        tokens.is_some_and(|tokens| self.spent.tokens >= tokens.saturating_mul(signed))
-            || cost_micro_usd.is_some_and(|cost| self.spent.cost_micro_usd >= cost.saturating_mul(signed))
-            || seconds.is_some_and(|seconds| self.spent.seconds >= seconds.saturating_mul(unsigned))
+        let Spent { tokens, cost_micro_usd, seconds } = self.spent;
+        let left = |most: i64, spent: i64| most.saturating_mul(signed).saturating_sub(spent).max(0);
+        ChainBudget {
+            tokens: self.budget.tokens.map(|most| left(most, tokens)),
+            cost_micro_usd: self.budget.cost_micro_usd.map(|most| left(most, cost_micro_usd)),
+            seconds: self.budget.seconds.map(|most| most.saturating_mul(unsigned).saturating_sub(seconds)),
+        }
     }
 
     fn call(&self, step: usize, attempt: u32) -> Option<&Call> {

@@ -16,6 +16,7 @@ use crate::handing::Checked;
 use crate::house::Inner;
 use crate::limits::{DIGEST_ENTRIES, DIGEST_MAX_BYTES};
 use crate::obstacle::Obstacle;
+use crate::talk::USED_UP;
 
 /// What became of a look at a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Inner {
         if let Some(origin) = call.origin.as_ref().filter(|_| call.run_id.is_none()) {
             match self.has_used_up(origin).await {
                 Ok(false) => {}
-                Ok(true) => return never("the budget of the chain's run is used up"),
+                Ok(true) => return never(USED_UP),
                 Err(Error::Refused { text, .. }) => return Ok(Ready::Never(text)),
                 Err(error) => return Err(error),
             }

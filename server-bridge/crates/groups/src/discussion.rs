@@ -87,19 +87,19 @@ impl Inner {
             Begins::Chain(name) => format!("The chain {name} of"),
         };
         let notice = speaker.notice();
+        let text = format!("{what} {} begins: {request}", with.join(", "));
         let message = AgentMessage {
             group,
             handle: &speaker.agent.handle,
             origin: &speaker.origin,
             key: &key,
-            text: &format!("{what} {} begins: {request}", with.join(", ")),
+            text: &text,
             asks_json: "[]",
             asks: None,
             notice: &notice,
         };
         if !matches!(self.store.pass_message(message).await?, Passed::Posted(_)) {
-            self.changed(group).await;
-            return Err(Error::refused("limit", crate::talk::TOO_MANY));
+            return Err(self.too_many(&speaker, &text).await);
         }
         let new = NewRunOfChain {
             group,
@@ -109,6 +109,7 @@ impl Inner {
             user: speaker.user.id,
             user_name: &speaker.user.name,
             send_id: Some(&key),
+            gate: None,
         };
         let run = self.store.begin_run(new).await?;
         self.changed(group).await;

@@ -27,6 +27,7 @@ impl Known {
         let draft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
         let handovers = inner.store.handovers(run.id).await?;
         let by_others = inner.store.spent_by_others(run.id).await?;
+        let cut = inner.store.cut_calls(run.id).await?;
         let mut of_calls = Vec::with_capacity(calls.len());
         for call in &mut calls {
             // The answer of the agent that the step's agent handed it over to.
@@ -35,7 +36,7 @@ impl Known {
                 (call.state, call.output, call.reason) =
                     (answering.state, answering.output, answering.reason);
             }
-            of_calls.push(of_call(call));
+            of_calls.push(of_call(call, cut.contains(&call.id)));
         }
         let of_gates = gates.iter().map(of_gate).collect();
         Ok(Self {
@@ -71,9 +72,22 @@ impl Known {
         failed.map(|call| call.reason.as_str())
     }
 
-    /// The tokens that its steps used, and their cost.
+    /// True if nothing began after this call.
+    pub(crate) fn is_last(&self, call: &GroupCall) -> bool {
+        self.calls.iter().all(|other| (other.step, other.attempt) <= (call.step, call.attempt))
+    }
+
+    /// True if the newest attempt at a step ended with agents that had said all that they may.
+    pub(crate) fn is_cut(&self, step: usize) -> bool {
+        self.of_calls.iter().rfind(|call| call.step == step).is_some_and(|call| call.is_cut)
+    }
+
+    /// The tokens that its steps used, those of sub-agents included, and their cost.
     pub(crate) fn spent(&self) -> (i64, i64) {
-        self.calls.iter().map(spent).fold(self.by_others, |sum, one| (sum.0 + one.0, sum.1 + one.1))
+        self.calls
+            .iter()
+            .map(GroupCall::spent)
+            .fold(self.by_others, |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 }
 
@@ -82,7 +96,7 @@ pub(crate) fn is_of(call: &GroupCall, step: usize) -> bool {
     call.step.and_then(|of| usize::try_from(of).ok()) == Some(step)
 }
 
-fn of_call(call: &GroupCall) -> Call {
+fn of_call(call: &GroupCall, is_cut: bool) -> Call {
     Call {
         step: call.step.and_then(|step| usize::try_from(step).ok()).unwrap_or(usize::MAX),
         attempt: call.attempt.and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0),
@@ -95,6 +109,7 @@ fn of_call(call: &GroupCall) -> Call {
             store::CallState::Stopped => CallState::Stopped,
         },
         output: call.output.clone(),
+        is_cut,
     }
 }
 
@@ -114,13 +129,4 @@ pub(crate) fn unreadable() -> Error {
         "failed",
         "this version of the server cannot read the chain; update the server, or define the chain again",
     )
-}
-
-/// What a call used: once it has ended what was recorded then, before that what its turn used so far.
-pub(crate) fn spent(call: &store::GroupCall) -> (i64, i64) {
-    if call.ended_at_ms.is_some() {
-        (call.tokens, call.cost_micros)
-    } else {
-        (call.turn_tokens, call.turn_cost_micros)
-    }
 }

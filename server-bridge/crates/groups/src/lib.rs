@@ -26,6 +26,7 @@
 //! | `known` | what is on record of a run |
 //! | `talk` | what agents say to each other |
 //! | `discussion` | runs that agents begin: discussions, chains |
+//! | `going_on` | the question when agents have said all that they may |
 //! | `tools` | the tools of agents, one file each |
 //! | `workspace` | workspaces of agents, for their owners |
 //! | `templates` | what their documents can begin with |
@@ -46,6 +47,7 @@ mod documents;
 mod error;
 mod files;
 mod folder;
+mod going_on;
 mod handing;
 mod house;
 mod known;

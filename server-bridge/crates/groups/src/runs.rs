@@ -5,6 +5,7 @@ use api::words::{GateKind, GateReply};
 use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
 use chains::prompt::Parts;
 use chains::{End, Next, check, next, prompt, replies, text};
+use store::limits::AGENT_MESSAGES;
 use store::{ChainRun, GateRow, GroupAgent, GroupCall, NewCall, NewGate, NewRunOfChain, RunEnd, User};
 
 use crate::error::{Error, Result};
@@ -30,32 +31,7 @@ impl Groups {
     /// # Errors
     /// [`Error::Refused`] that names the step at fault.
     pub async fn put_chain(&self, user: &User, group: i64, name: &str, put: ChainPut) -> Result<ChainView> {
-        self.0.group_for(user, group, Action::ChangeChains).await?;
-        store::Name::parse(name)?;
-        let chain = match (put.chain, put.text, put.file) {
-            (Some(chain), None, None) => chain,
-            (None, Some(written), None) => text::read(&written)?,
-            (None, None, Some(file)) => text::read(&self.0.chain_file(user, group, &file).await?)?,
-            _ => {
-                return Err(Error::invalid(
-                    "give one of the chain's steps, the chain as text, or a file with this text",
-                ));
-            }
-        };
-        check(&chain)?;
-        for (number, step) in (1..).zip(&chain.steps) {
-            if let Err(Error::Refused { text, .. }) = self.0.agent_named(group, &step.agent).await {
-                return Err(Error::invalid(format!("step {number}: {text}")));
-            }
-        }
-        if put.dry_run {
-            return Ok(ChainView { name: name.to_owned(), text: text::write(&chain), chain, updated_at: 0 });
-        }
-        let document_json = serde_json::to_string(&chain).expect("texts and numbers are always JSON");
-        self.0.store.put_chain(group, name, &document_json).await?;
-        self.0.audit(user, "group.chain", &format!("{group}: {name}")).await;
-        self.0.changed(group).await;
-        Ok(views::chain(&self.0.store.group_chain(group, name).await?))
+        self.0.put_chain(user, group, name, put).await
     }
 
     /// Removes a chain; its runs go on.
@@ -110,6 +86,7 @@ impl Groups {
             user: user.id,
             user_name: &user.name,
             send_id: start.send_id.as_deref(),
+            gate: None,
         };
         let run = self.0.store.begin_run(new).await?;
         self.0.audit(user, "group.run", &format!("{group}: {name}")).await;
@@ -202,6 +179,42 @@ impl Groups {
 }
 
 impl Inner {
+    /// See [`Groups::put_chain`].
+    pub(crate) async fn put_chain(
+        &self,
+        user: &User,
+        group: i64,
+        name: &str,
+        put: ChainPut,
+    ) -> Result<ChainView> {
+        self.group_for(user, group, Action::ChangeChains).await?;
+        store::Name::parse(name)?;
+        let chain = match (put.chain, put.text, put.file) {
+            (Some(chain), None, None) => chain,
+            (None, Some(written), None) => text::read(&written)?,
+            (None, None, Some(file)) => text::read(&self.chain_file(user, group, &file).await?)?,
+            _ => {
+                return Err(Error::invalid(
+                    "give one of the chain's steps, the chain as text, or a file with this text",
+                ));
+            }
+        };
+        check(&chain)?;
+        for (number, step) in (1..).zip(&chain.steps) {
+            if let Err(Error::Refused { text, .. }) = self.agent_named(group, &step.agent).await {
+                return Err(Error::invalid(format!("step {number}: {text}")));
+            }
+        }
+        if put.dry_run {
+            return Ok(ChainView { name: name.to_owned(), text: text::write(&chain), chain, updated_at: 0 });
+        }
+        let document_json = serde_json::to_string(&chain).expect("texts and numbers are always JSON");
+        self.store.put_chain(group, name, &document_json).await?;
+        self.audit(user, "group.chain", &format!("{group}: {name}")).await;
+        self.changed(group).await;
+        Ok(views::chain(&self.store.group_chain(group, name).await?))
+    }
+
     /// Refuses the wish for a change of a person who may not ask the step's agent.
     async fn check_wish(&self, user: &User, group: i64, gate: &GateRow) -> Result<()> {
         let run = self.store.group_run(group, gate.run_id).await?;
@@ -304,6 +317,9 @@ fn question(known: &Known, step: usize, kind: &GateKind) -> String {
     let newest =
         known.calls.iter().rfind(|call| call.step.and_then(|of| usize::try_from(of).ok()) == Some(step));
     match kind {
+        GateKind::Review if known.is_cut(step) => format!(
+            "The agents have exchanged {AGENT_MESSAGES} messages in step {number} (@{agent}) and stopped. Does its output go to the next step, or is the step done again?"
+        ),
         GateKind::Review => {
             format!("Step {number} (@{agent}) is done. Does its output go to the next step?")
         }

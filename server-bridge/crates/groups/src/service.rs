@@ -312,15 +312,24 @@ impl Groups {
     }
 }
 
-/// Makes the folder of an agent before its turn begins, and wakes the worker when a turn has ended, since a call may wait for it.
+/// Makes the folder of an agent before its turn begins, holds sub-agents to the budget of a run, and wakes the worker when a turn has
+/// ended, since a call may wait for it.
 impl Hook for Groups {
     fn at<'a>(&'a self, turn: HookedTurn<'a>, place: Place<'a>) -> BoxFuture<'a, Words> {
         if matches!(place, Place::TurnEnds { .. }) {
             self.0.wake.notify_one();
         }
         Box::pin(async move {
-            let begins = matches!(place, Place::TurnBegins { .. }) && !turn.is_sub_agent();
-            let why = if begins { self.0.prepare(turn.user, turn.chat).await } else { None };
+            let why = match place {
+                Place::TurnBegins { .. } if !turn.is_sub_agent() => {
+                    self.0.prepare(turn.user, turn.chat).await
+                }
+                // A sub-agent has what is left, and no more: it ends after the request that uses it up.
+                Place::TurnBegins { .. } | Place::CallsEnd { .. } if turn.is_sub_agent() => {
+                    self.0.budget_above(turn).await
+                }
+                _ => None,
+            };
             why.map_or_else(Words::default, Words::deny)
         })
     }

@@ -4,6 +4,7 @@
 //! else than an agent that asked on the way, its owner is asked before each change that no rule allows.
 
 use agent::approval::Mode;
+use agent::hooks::HookedTurn;
 use agent::tool::{AgentTurn, Failure};
 use sha2::{Digest, Sha256};
 use store::{AgentMessage, Asker, Asks, CallMode, CallState, GroupAgent, GroupCall, NewCall, Passed, User};
@@ -55,16 +56,20 @@ impl Speaker {
     /// What the server says in the log once the agents have said all that they may.
     pub(crate) fn notice(&self) -> String {
         format!(
-            "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
+            "The agents have exchanged {} messages since {} asked, and stop here until a person lets them go on.",
             store::limits::AGENT_MESSAGES,
             self.user.name
         )
     }
 }
 
-/// What an agent is told then.
-pub(crate) const TOO_MANY: &str = "the agents have exchanged as many messages as they may without a person; end your answer with what you \
-have, and say what is still open";
+/// Why nothing more begins for a run that has used up its budget.
+pub(crate) const USED_UP: &str = "the budget of the chain's run is used up";
+
+/// What a person asked for that a call belongs to, as the store knows it.
+fn origin_of(call: &GroupCall) -> String {
+    call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id))
+}
 
 /// The key of what an agent says with a tool: the same words of the same turn are the same message, so that what is asked again after a
 /// restart was posted before.
@@ -141,7 +146,7 @@ impl Inner {
         let handle = asked.as_ref().map_or("", |asked| asked.handle.as_str());
         match passed {
             Passed::Posted(call) => Ok(call),
-            Passed::TooMany => Err(Error::refused("limit", TOO_MANY)),
+            Passed::TooMany => Err(self.too_many(&speaker, &shown).await),
             Passed::Circle => Err(Error::refused(
                 "conflict",
                 format!(
@@ -150,6 +155,24 @@ impl Inner {
             )),
             Passed::HandedOver => {
                 Err(Error::refused("conflict", "you have handed this over already; end your answer"))
+            }
+        }
+    }
+
+    /// Why a sub-agent's turn may not go on: the run of a chain that the agent above it works for has used up its budget. A database that
+    /// cannot be read holds nobody up.
+    pub(crate) async fn budget_above(&self, turn: HookedTurn<'_>) -> Option<String> {
+        let is_used_up = match self.store.asker_of_turn(turn.root, turn.turn).await {
+            Ok(Asker::Call(call)) => self.has_used_up(&origin_of(&call)).await,
+            Ok(Asker::Owner | Asker::Nobody) => return None,
+            Err(error) => Err(error.into()),
+        };
+        match is_used_up {
+            Ok(true) => Some(USED_UP.to_owned()),
+            Ok(false) => None,
+            Err(error) => {
+                tracing::error!(%error, "the budget of a run could not be read for a sub-agent");
+                None
             }
         }
     }
@@ -166,7 +189,7 @@ impl Inner {
         };
         let user = self.store.user_by_id(user).await?.ok_or_else(over)?;
         let origin = match &call {
-            Some(call) => call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id)),
+            Some(call) => origin_of(call),
             None => format!("turn/{}", turn.turn),
         };
         Ok(Speaker { agent, user, call, origin })
@@ -221,10 +244,7 @@ impl Inner {
     /// Refuses to ask another agent for a run of a chain that has used up its budget.
     async fn check_budget(&self, origin: &str) -> Result<()> {
         if self.has_used_up(origin).await? {
-            return Err(Error::refused(
-                "limit",
-                "the budget of the chain's run is used up; end your answer with what you have",
-            ));
+            return Err(Error::refused("limit", format!("{USED_UP}; end your answer with what you have")));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use store::{ChainRun, GateRow, Group, GroupChain, User};
 use crate::calls::chat_of;
 use crate::error::Result;
 use crate::house::Inner;
-use crate::known::{Known, is_of, spent};
+use crate::known::{Known, is_of};
 use crate::limits::ALL_TOOLS;
 
 impl Inner {
@@ -79,7 +79,7 @@ pub(crate) fn entry(entry: &store::GroupEntry) -> GroupEntry {
 
 /// A call.
 pub(crate) fn call(call: &store::GroupCall) -> GroupCall {
-    let (tokens, cost_micro_usd) = spent(call);
+    let (tokens, cost_micro_usd) = call.spent();
     GroupCall {
         id: call.id,
         agent: call.handle.clone(),
@@ -172,7 +172,7 @@ pub(crate) fn run(run: &ChainRun, known: &Known) -> ChainRunView {
                 is_past = false;
             }
             let sums =
-                calls.iter().map(|call| spent(call)).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+                calls.iter().map(|call| call.spent()).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             ChainStepView {
                 step: step.clone(),
                 state,

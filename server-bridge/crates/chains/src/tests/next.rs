@@ -36,7 +36,13 @@ impl Record {
         match &next {
             Next::Call { step, attempt, .. } => {
                 let (step, attempt) = (*step, *attempt);
-                self.calls.push(Call { step, attempt, state: CallState::Open, output: String::new() });
+                self.calls.push(Call {
+                    step,
+                    attempt,
+                    state: CallState::Open,
+                    output: String::new(),
+                    is_cut: false,
+                });
             }
             Next::Ask { step, attempt, kind } => {
                 let (step, attempt, kind) = (*step, *attempt, kind.clone());
@@ -114,6 +120,44 @@ fn a_gate_approves_edits_repeats_and_stops() {
 }
 
 #[test]
+fn a_step_that_a_person_begins_waits_for_them_and_is_looked_at_as_any_other() {
+    let asked = |reply: Option<GateReply>| {
+        let mut record = Record::of(&["a"]);
+        record.gates.push(Gate { step: 0, attempt: 0, kind: GateKind::Review, reply, text: String::new() });
+        record
+    };
+    assert_eq!(replies(&GateKind::Review, 0), [GateReply::Approve, GateReply::Stop]);
+    assert_eq!(asked(None).next(), Next::Wait);
+    assert_eq!(asked(Some(GateReply::Stop)).next(), Next::End(End::Stopped));
+    assert_eq!(asked(Some(GateReply::Unknown("later".to_owned()))).next(), Next::End(End::Stopped));
+    let mut record = asked(Some(GateReply::Approve));
+    assert_eq!(record.carry_out(), call(0, 1, &[]));
+    record.ended(CallState::Done, "1");
+    assert_eq!(record.next(), Next::End(End::Done));
+    record.steps[0].gate = true;
+    assert_eq!(record.next(), ask(0, 1, GateKind::Review));
+}
+
+#[test]
+fn a_step_whose_agents_had_to_stop_asks_unless_the_next_one_has_begun() {
+    let mut record = Record::of(&["a", "b"]);
+    record.carry_out();
+    record.calls[0].is_cut = true;
+    record.ended(CallState::Done, "half");
+    assert_eq!(record.carry_out(), ask(0, 1, GateKind::Review));
+    record.answer(GateReply::Redo, "");
+    let redo = Some((String::new(), "half".to_owned()));
+    assert_eq!(record.carry_out(), Next::Call { step: 0, attempt: 2, before: vec![], redo });
+    record.ended(CallState::Done, "whole");
+    assert_eq!(record.carry_out(), call(1, 1, &["whole"]));
+    record.calls[1].is_cut = true;
+    assert_eq!(record.next(), Next::Wait);
+    record.ended(CallState::Done, "end");
+    record.calls[1].is_cut = false;
+    assert_eq!(record.next(), Next::End(End::Done), "what the first step's agents say now holds up nothing");
+}
+
+#[test]
 fn retries_come_before_a_question_and_begin_again_after_it() {
     let mut record = Record::of(&["a", "b"]);
     record.steps[0].retries = 2;
@@ -174,6 +218,9 @@ fn a_budget_that_is_used_up_asks_before_the_next_answer() {
         record.ended(CallState::Done, "2");
         record.spent = times(one, 199);
         assert_eq!(record.next(), call(2, 1, &["1", "2"]), "the budget counts twice now");
+        let ChainBudget { tokens, cost_micro_usd, seconds } = record.run().left();
+        let left = tokens.or(cost_micro_usd).or(seconds.map(|seconds| i64::try_from(seconds).unwrap()));
+        assert_eq!(left, Some(1));
         record.spent = times(one, 200);
         assert_eq!(record.carry_out(), ask(2, 1, GateKind::Budget));
         record.answer(GateReply::Stop, "");

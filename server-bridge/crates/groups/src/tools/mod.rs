@@ -5,7 +5,7 @@
 //! | `send_message` | asking another agent, and telling the group something |
 //! | `hand_off` | handing the task over |
 //! | `create_chat` | a discussion of several agents in rounds |
-//! | `chain` | running a chain of the group |
+//! | `chain` | running, making and changing a chain of the group |
 
 mod chain;
 mod create_chat;

@@ -133,7 +133,7 @@ pub struct GroupCall {
     pub turn_status: Option<TurnStatus>,
     /// Why that turn failed.
     pub turn_error: Option<String>,
-    /// The tokens that the turn used so far.
+    /// The tokens that the turn and those below it, its sub-agents, used so far.
     pub turn_tokens: i64,
     /// Their cost.
     pub turn_cost_micros: i64,
@@ -160,13 +160,23 @@ pub struct CallEnd<'a> {
     pub note: &'a str,
 }
 
+impl GroupCall {
+    /// The tokens that it used, and their cost: what was recorded at its end, or what its turns used in all, which is more where a
+    /// sub-agent ended after it.
+    pub fn spent(&self) -> (i64, i64) {
+        (self.tokens.max(self.turn_tokens), self.cost_micros.max(self.turn_cost_micros))
+    }
+}
+
 macro_rules! calls {
     () => {
         "SELECT c.id, c.group_id, c.agent_id, a.handle, a.runner, c.asked_by_id, c.asked_by, c.entry_id, c.run_id, c.step, c.attempt,
             c.limit_ms, c.request, c.posted_text, c.state, c.reason, c.output, c.is_unwanted, c.chat_id, c.message_id, c.tokens,
             c.cost_micros, c.created_at_ms, c.posted_at_ms, c.ended_at_ms, t.status AS turn_status, t.error AS turn_error,
-            COALESCE(t.input_tokens + t.output_tokens, 0) AS turn_tokens,
-            COALESCE(t.cost_micros, 0) AS turn_cost_micros, c.mode, b.handle AS by_agent, c.parent_id, c.origin
+            COALESCE(t.input_tokens + t.output_tokens, 0) + COALESCE((SELECT CAST(SUM(u.input_tokens + u.output_tokens) AS BIGINT)
+                FROM turns u WHERE u.root_turn_id = t.id), 0) AS turn_tokens,
+            COALESCE(t.cost_micros, 0) + COALESCE((SELECT CAST(SUM(u.cost_micros) AS BIGINT)
+                FROM turns u WHERE u.root_turn_id = t.id), 0) AS turn_cost_micros, c.mode, b.handle AS by_agent, c.parent_id, c.origin
          FROM group_calls c JOIN group_agents a ON a.id = c.agent_id LEFT JOIN group_agents b ON b.id = c.by_agent_id
             LEFT JOIN turns t ON t.message_id = c.message_id"
     };

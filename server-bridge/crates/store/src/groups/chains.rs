@@ -11,7 +11,7 @@ use crate::limits::{
     CHAIN_MAX_BYTES, CHAIN_RUNS_OPEN, CHAINS_PER_GROUP, ENTRY_MAX_BYTES, JOB_NAME_MAX_BYTES,
     SEND_ID_MAX_BYTES,
 };
-use crate::sql::{Scope, query, query_as, query_scalar};
+use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
 /// A chain of a group.
@@ -68,6 +68,8 @@ pub struct NewRunOfChain<'a> {
     pub user_name: &'a str,
     /// Chosen by the client; the same id of the same person is the same run.
     pub send_id: Option<&'a str>,
+    /// The gate that it begins with, if a person is asked first.
+    pub gate: Option<NewGate<'a>>,
 }
 
 /// How a run ends.
@@ -88,7 +90,7 @@ pub struct GateRow {
     pub run_id: i64,
     /// The step, counted from 0.
     pub step: i64,
-    /// The attempt, counted from 1.
+    /// The attempt, counted from 1; 0 for a step that begins only if a person approves.
     pub attempt: i64,
     /// `review`, `failure` or `budget`.
     pub kind: String,
@@ -107,7 +109,7 @@ pub struct GateRow {
 pub struct NewGate<'a> {
     /// The step, counted from 0.
     pub step: i64,
-    /// The attempt, counted from 1.
+    /// The attempt, counted from 1; 0 for a step that begins only if a person approves.
     pub attempt: i64,
     /// `review`, `failure` or `budget`.
     pub kind: &'a str,
@@ -125,6 +127,29 @@ macro_rules! gate_columns {
     () => {
         "id, run_id, step, attempt, kind, question, reply, text, answered_by"
     };
+}
+
+impl NewGate<'_> {
+    /// Opens it within a change; nothing happens if there is one of this step, attempt and kind.
+    async fn insert(&self, transaction: &mut Transaction, run: i64, now_ms: i64) -> Result<()> {
+        query(
+            "INSERT INTO group_gates (run_id, step, attempt, kind, question, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (run_id, step, attempt, kind) DO NOTHING",
+        )
+        .bind(run)
+        .bind(self.step)
+        .bind(self.attempt)
+        .bind(self.kind)
+        .bind(self.question)
+        .bind(now_ms)
+        .execute(&mut *transaction)
+        .await?;
+        query("UPDATE group_runs SET state = 'asking' WHERE id = $1 AND ended_at_ms IS NULL")
+            .bind(run)
+            .execute(&mut *transaction)
+            .await?;
+        Ok(())
+    }
 }
 
 impl Store {
@@ -245,6 +270,9 @@ impl Store {
         .bind(self.now_ms())
         .fetch_one(&mut transaction)
         .await?;
+        if let Some(gate) = run.gate {
+            gate.insert(&mut transaction, id, self.now_ms()).await?;
+        }
         touch(&mut transaction, run.group, self.now_ms()).await?;
         transaction.commit().await?;
         Ok(id)
@@ -349,22 +377,7 @@ impl Store {
     /// [`Error::Database`].
     pub async fn open_gate(&self, run: &ChainRun, gate: NewGate<'_>) -> Result<()> {
         let mut transaction = self.database.write(Scope::Group(run.group_id)).await?;
-        query(
-            "INSERT INTO group_gates (run_id, step, attempt, kind, question, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6)
-             ON CONFLICT (run_id, step, attempt, kind) DO NOTHING",
-        )
-        .bind(run.id)
-        .bind(gate.step)
-        .bind(gate.attempt)
-        .bind(gate.kind)
-        .bind(gate.question)
-        .bind(self.now_ms())
-        .execute(&mut transaction)
-        .await?;
-        query("UPDATE group_runs SET state = 'asking' WHERE id = $1 AND ended_at_ms IS NULL")
-            .bind(run.id)
-            .execute(&mut transaction)
-            .await?;
+        gate.insert(&mut transaction, run.id, self.now_ms()).await?;
         touch(&mut transaction, run.group_id, self.now_ms()).await?;
         Ok(transaction.commit().await?)
     }

@@ -274,7 +274,7 @@ async fn one(transaction: &mut Transaction, call: i64) -> Result<GroupCall> {
 }
 
 impl Store {
-    /// Who asked for a turn of an agent's chat. The text that was said there has to be the call's own: nobody speaks as a call by
+    /// Who asked for a turn of an agent's chat, or for the one above a sub-agent's turn. The text that was said there has to be the call's own: nobody speaks as a call by
     /// choosing its send id.
     ///
     /// # Errors
@@ -283,7 +283,7 @@ impl Store {
         let said: Option<(Option<String>, String)> = query_as(
             "SELECT s.send_id, m.text FROM turns t JOIN messages m ON m.id = t.said_id
                 LEFT JOIN sends s ON s.message_id = m.id AND s.chat_id = t.chat_id
-             WHERE t.id = $1 AND t.chat_id = $2",
+             WHERE t.chat_id = $2 AND (t.id = $1 OR t.id = (SELECT b.root_turn_id FROM turns b WHERE b.id = $1))",
         )
         .bind(turn)
         .bind(chat)
@@ -396,6 +396,20 @@ impl Store {
         .await?)
     }
 
+    /// The calls of a run whose agents stopped because they had said all that they may without a person.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn cut_calls(&self, run: i64) -> Result<Vec<i64>> {
+        Ok(query_scalar(
+            "SELECT c.id FROM group_calls c WHERE c.run_id = $1 AND EXISTS (SELECT 1 FROM group_entries e
+                WHERE e.origin = 'call/' || c.id AND e.message_key IS NOT NULL AND e.kind = 'server')",
+        )
+        .bind(run)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
     /// The tokens that a run's agents had others use, and their cost in millionths of a US dollar.
     ///
     /// # Errors
@@ -408,10 +422,6 @@ impl Store {
         .bind(run)
         .fetch_all(self.database.reader())
         .await?;
-        let spent = |call: &GroupCall| match call.state.has_ended() {
-            true => (call.tokens, call.cost_micros),
-            false => (call.turn_tokens, call.turn_cost_micros),
-        };
-        Ok(calls.iter().map(spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+        Ok(calls.iter().map(GroupCall::spent).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
     }
 }

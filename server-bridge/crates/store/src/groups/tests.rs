@@ -1,6 +1,7 @@
 mod folders;
 mod memories;
 mod messages;
+mod spending;
 
 use crate::testing;
 use crate::{
@@ -294,6 +295,7 @@ async fn a_step_has_one_call_and_one_gate_for_each_attempt() {
         user: world.ada.id,
         user_name: "ada",
         send_id: Some("s1"),
+        gate: None,
     };
     let run = store.begin_run(new).await.unwrap();
     assert_eq!(store.begin_run(new).await.unwrap(), run);
@@ -360,6 +362,7 @@ async fn files_on_their_way_are_one_row_that_ends_once_and_at_the_latest_with_it
         user: world.ada.id,
         user_name: "ada",
         send_id: None,
+        gate: None,
     };
     let id = store.begin_run(new).await.unwrap();
     let run = store.group_run(group, id).await.unwrap();

@@ -36,9 +36,18 @@ pub(super) const TABLE: &[Row] = &[
     ("@{} asks everyone; choose another handle", "@{0} 表示询问所有智能体；请换一个名称"),
     ("@{} could not answer: {}", "@{0} 未能回答：{1*}"),
     (
-        "The agents have exchanged {} messages since {} asked, and stop here. Ask one of them to go on.",
-        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止。如需继续，请告知其中一个智能体。",
+        "The agents have exchanged {} messages since {} asked, and stop here until a person lets them go on.",
+        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止，等待有人允许它们继续。",
     ),
+    (
+        "The agents have exchanged {} messages since {} asked, and stopped. May they exchange as many again?",
+        "自 {1} 提问以来，智能体之间已交换 {0} 条消息，现已停止。是否允许它们再交换同样多的消息？",
+    ),
+    (
+        "The agents have exchanged {} messages in step {} (@{}) and stopped. Does its output go to the next step, or is the step done again?",
+        "在第 {1} 步（@{2}）中，智能体之间已交换 {0} 条消息，现已停止。是否将其输出交给下一步，还是重做这一步？",
+    ),
+    ("makes or changes a chain of the group", "新建或修改群组的链"),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从此服务器移除"),
     (

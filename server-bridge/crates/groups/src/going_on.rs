@@ -1,0 +1,80 @@
+//! The question that a person is asked when agents have said all that they may without one.
+//!
+//! ```text
+//!   a message too many ─▶ refused ─▶ in the last step that began: the step's gate, once its agent has answered
+//!                                └─▶ elsewhere: a run of one step that begins with a gate ─ approve ─▶ the agent is asked again
+//! ```
+//! Both are gates as any other: stored, answered once, on the page as in the terminal.
+
+use api::chain::{ChainDraft, ChainStep};
+use api::words::GateKind;
+use chains::limits::REQUEST_MAX_BYTES;
+use store::limits::AGENT_MESSAGES;
+use store::{NewGate, NewRunOfChain};
+
+use crate::error::{Error, Result};
+use crate::house::Inner;
+use crate::known::Known;
+use crate::talk::Speaker;
+
+/// The name of such a run, where a chain's has the chain's.
+const NAME: &str = "messages";
+
+/// What an agent is told whose message is refused.
+const TOO_MANY: &str = "the agents have exchanged as many messages as they may without a person, who is asked if they may go on; end your \
+answer with what you have, and say what is still open";
+
+impl Inner {
+    /// The refusal of what an agent wants to say after the agents have said all that they may; a person is asked, once.
+    pub(crate) async fn too_many(&self, speaker: &Speaker, wanted: &str) -> Error {
+        let asked = self.ask_to_go_on(speaker, wanted).await;
+        self.changed(speaker.agent.group_id).await;
+        match asked {
+            Ok(()) => Error::refused("limit", TOO_MANY),
+            Err(error) => error,
+        }
+    }
+
+    async fn ask_to_go_on(&self, speaker: &Speaker, wanted: &str) -> Result<()> {
+        let mut budget = None;
+        let root = self.root_call(&speaker.origin).await?;
+        if let Some((root, run)) = root.as_ref().and_then(|root| root.run_id.map(|run| (root, run))) {
+            let run = self.store.group_run(root.group_id, run).await?;
+            let known = Known::read(self, &run).await?;
+            if run.ended_at_ms.is_none() && known.is_last(root) {
+                // The step asks when its agent has answered.
+                return Ok(());
+            }
+            budget = Some(known.run(&run).left());
+        }
+        let step = ChainStep {
+            agent: speaker.agent.handle.clone(),
+            instruction: format!(
+                "The agents stopped after {AGENT_MESSAGES} messages, and a person lets you go on: you may exchange {AGENT_MESSAGES} more. The \
+                 request is what you wanted to say. Say it if it is still needed, and go on where you stopped."
+            ),
+            ..ChainStep::default()
+        };
+        let draft = ChainDraft { steps: vec![step], budget };
+        let question = format!(
+            "The agents have exchanged {AGENT_MESSAGES} messages since {} asked, and stopped. May they exchange as many again?",
+            speaker.user.name
+        );
+        let new = NewRunOfChain {
+            group: speaker.agent.group_id,
+            chain: NAME,
+            document_json: &serde_json::to_string(&draft).expect("texts are always JSON"),
+            request: &wanted[..wanted.floor_char_boundary(REQUEST_MAX_BYTES)],
+            user: speaker.user.id,
+            user_name: &speaker.user.name,
+            send_id: Some(&format!("{NAME}/{}", speaker.origin)),
+            gate: Some(NewGate { step: 0, attempt: 0, kind: GateKind::Review.as_str(), question: &question }),
+        };
+        match self.store.begin_run(new).await {
+            Ok(_) => Ok(()),
+            // The group has as many runs as it may: the log says that the agents stopped.
+            Err(error) if error.is_callers() => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -12,20 +12,29 @@ use crate::{Format, MemorySettings};
 /// A word of the memories that are forgotten, which nobody says in a chat.
 const SECRET: &str = "wolfram";
 
+const TOOLS: [&str; 6] = [
+    "memory_list",
+    "memory_search",
+    "memory_write",
+    "archival_memory_search",
+    "recall_memory_search",
+    "ChatHistory",
+];
+
 /// A model that calls the tools that its user names, and never repeats what they show.
 fn shows() -> ScriptedModel {
     ScriptedModel::start(|asked| {
         let said = asked.last_of_user();
-        let tool = said.split_whitespace().last().unwrap_or_default();
-        let arguments = match tool {
+        let named = |tool: &&&str| said.split_whitespace().last() == Some(**tool);
+        let Some(tool) = TOOLS.iter().find(named) else { return Reply::Say("done".to_owned()) };
+        let arguments = match *tool {
             "memory_list" => json!({}),
-            "memory_search" | "archival_memory_search" => json!({"query": "dog Mina"}),
             "recall_memory_search" | "ChatHistory" => json!({"query": "barks"}),
             "memory_write" => json!({"text": "Mina has another dog"}),
-            _ => return Reply::Say("done".to_owned()),
+            _ => json!({"query": "dog Mina"}),
         };
         match asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user" {
-            true => Reply::Call(vec![(tool, arguments)]),
+            true => Reply::Call(vec![(*tool, arguments)]),
             false => Reply::Say("done".to_owned()),
         }
     })

@@ -65,7 +65,7 @@ fn marks(text: &str) -> impl Iterator<Item = Mark> {
 
 /// The form of a text in the database.
 #[derive(Clone, Copy)]
-enum Form {
+pub(crate) enum Form {
     Plain,
     /// Texts within JSON: a line ends with `\n` as two characters, or with its string.
     Json,
@@ -223,13 +223,15 @@ async fn remove_from_messages(
     Ok(())
 }
 
-/// An item that is about to replace another one, without memories that were forgotten since it was made; `None` if it shows none of those.
+/// A text of the conversation of this item that is about to be recorded, without memories that were forgotten since the text was made; `None` if it shows
+/// none of those.
 pub(crate) async fn still_remembered(
     transaction: &mut Transaction,
     item: ItemId,
-    item_json: &str,
+    text: &str,
+    form: Form,
 ) -> Result<Option<String>> {
-    let mut gone: HashSet<i64> = marks(item_json).map(|mark| mark.id).collect();
+    let mut gone: HashSet<i64> = marks(text).map(|mark| mark.id).collect();
     for id in gone.clone() {
         let is_kept: bool = query_scalar(
             "SELECT EXISTS (SELECT 1 FROM turn_items i JOIN turns t ON t.id = i.turn_id JOIN chats c ON c.id = t.chat_id
@@ -243,7 +245,7 @@ pub(crate) async fn still_remembered(
             gone.remove(&id);
         }
     }
-    Ok(Form::Json.without(item_json, &gone))
+    Ok(form.without(text, &gone))
 }
 
 #[cfg(test)]

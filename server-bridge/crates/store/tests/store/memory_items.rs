@@ -256,6 +256,34 @@ async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
 }
 
 #[tokio::test]
+async fn what_a_chat_showed_of_a_forgotten_memory_is_gone_from_its_items_and_messages() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await.id;
+    let chat = store.create_chat(ann).await.unwrap().id;
+    let mut ids = Vec::new();
+    for text in ["secretfact", "openfact"] {
+        let item = store.add_memory(ann, &NewMemory { text, ..MEMORY }).await.unwrap();
+        show(&store, ann, &chat, &item).await;
+        ids.push(item.id);
+    }
+    store.forget_memories(ann, &ids[..1]).await.unwrap();
+    let newest = store.newest_turn(ann, &chat).await.unwrap().unwrap();
+    let context = store.stored_context(ann, &chat, newest).await.unwrap();
+    let items = store.turn_items(ann, &chat, newest).await.unwrap().concat();
+    let (messages, _) = store.messages(ann, &chat, None, 99).await.unwrap();
+    let aside = |at: usize| {
+        let (store, chat, id) =
+            (&store, &chat, format!("ol_{}_{:?}", ids[at], TurnId(newest.0 - 1 + at as i64)));
+        async move { store.offload(ann, chat, &id).await.unwrap().unwrap().text }
+    };
+    let (gone, kept) = (aside(0).await, aside(1).await);
+    assert_eq!(gone, format!("- #{} (forgotten)\nand more", ids[0]));
+    for shown in [format!("{context:?}"), items, format!("{messages:?}"), gone + &kept] {
+        assert!(!shown.contains("secretfact") && shown.contains("openfact"), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
@@ -332,6 +360,22 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
         assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap().pop().unwrap(), left);
     }
     store.amend_item(late, "\"done\"").await.unwrap();
+    // So are a line that masks a result, and a summary.
+    let line = format!("1 line: {} \"secretfact\"", memory_mark(ids[3], MemoryKind::Semantic));
+    let mask = Mask { id: "mk_late".to_owned(), item: late, placeholder: line.clone(), size_chars: 9 };
+    store.add_masks(&fork, &[mask]).await.unwrap();
+    let compaction = Compaction { up_to_item: late, last_item: late, summary: line };
+    let named_masks = vec!["mk_late".to_owned()];
+    let summary = NewCompaction {
+        compaction,
+        tokens_before: 2,
+        tokens_after: 1,
+        named_masks,
+        forgotten_offloads: vec![],
+    };
+    store.add_compaction(&fork, &summary).await.unwrap();
+    let left = store.stored_context(ann, &fork, newest).await.unwrap().compaction.unwrap().summary;
+    assert_eq!(left, format!("1 line: - #{} (forgotten)", ids[3]));
 
     let copy = folder.path().join("copy.db");
     store.back_up(&copy).await.unwrap();

@@ -273,7 +273,7 @@ async fn what_a_chat_showed_of_a_forgotten_memory_is_gone_from_its_items_and_mes
     let (messages, _) = store.messages(ann, &chat, None, 99).await.unwrap();
     let aside = |at: usize| {
         let (store, chat, id) =
-            (&store, &chat, format!("ol_{}_{:?}", ids[at], TurnId(newest.0 - 1 + at as i64)));
+            (&store, &chat, format!("ol_{}_{:?}", ids[at], store::TurnId(newest.0 - 1 + at as i64)));
         async move { store.offload(ann, chat, &id).await.unwrap().unwrap().text }
     };
     let (gone, kept) = (aside(0).await, aside(1).await);

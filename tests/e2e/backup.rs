@@ -22,7 +22,7 @@ const BETWEEN_WRITES: Duration = Duration::from_millis(10);
 /// The least number of acknowledged writes between two backups.
 const WRITTEN: usize = 30;
 
-fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn sandbridge(home: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binaries::sandbridge());
     command.args(arguments).env("SANDBRIDGE_HOME", home);
     run(command, b"")

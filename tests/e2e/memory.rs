@@ -1,7 +1,15 @@
-//! Memory from the command line, and across a restart: memories are added, found, changed with their history, forgotten, and private to each user.
+//! Memory from the command line, and across a restart: memories are added, found, changed with their history, forgotten, and private to each user. What is
+//! forgotten is found by no path.
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::{Reply, ScriptedModel, Server};
+use tests::http::Client;
+use tests::{Asked, Reply, ScriptedModel, Server, eventually};
+
+use crate::agent::new_chat;
+use crate::backup::sandbridge;
 
 fn json_of(output: &str) -> Value {
     serde_json::from_str(output).unwrap_or_else(|error| panic!("{error}: {output}"))
@@ -81,4 +89,155 @@ fn what_a_model_proposes_waits_for_its_user() {
         kept.contains("The user works at night") && kept.contains("works by day (superseded by 2)"),
         "{kept}"
     );
+}
+
+/// The memories that are forgotten, unless `SANDBRIDGE_ROUNDS` says otherwise.
+const FORGOTTEN: usize = 200;
+/// How many of them one message is about.
+const AT_ONCE: usize = 8;
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A word of every memory that is forgotten, which nobody says in a chat.
+const SECRET: &str = "quetzal";
+
+/// A chat as a program sees it.
+struct Chat<'a> {
+    client: &'a Client,
+    id: String,
+}
+
+impl Chat<'_> {
+    /// Posts a message and waits until its answer is over.
+    fn say(&self, text: &str) -> Value {
+        let body = json!({"text": text}).to_string();
+        let posted = self.client.send("POST", &format!("/chats/{}/messages", self.id), body.as_bytes());
+        assert_eq!(posted.status, 202, "{posted:?}");
+        let id = posted.json()["messages"][1]["id"].clone();
+        eventually("the answer is over", PATIENCE, || {
+            let page = self.client.call("GET", &format!("/chats/{}/messages", self.id)).json();
+            let message =
+                page["messages"].as_array().unwrap().iter().find(|message| message["id"] == id)?.clone();
+            let is_open = ["queued", "running"].iter().any(|status| message["agent"]["status"] == *status);
+            (!is_open).then_some(message)
+        })
+    }
+
+    fn shown(&self, path: &str) -> String {
+        let answer = self.client.call("GET", &format!("/chats/{}{path}", self.id));
+        assert_eq!(answer.status, 200, "{path}");
+        String::from_utf8(answer.body).unwrap()
+    }
+}
+
+/// Calls the tool that its user names last, and never repeats what that shows.
+fn shows(asked: &Asked) -> Reply {
+    let said = asked.last_of_user();
+    let is_new = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let (tool, arguments) = match words.as_slice() {
+        _ if !is_new => return Reply::Say("done".to_owned()),
+        [.., "memory_list"] => ("memory_list", json!({})),
+        [.., word, "memory_search"] => ("memory_search", json!({"query": word})),
+        [.., word, "archival_memory_search"] => ("archival_memory_search", json!({"query": word})),
+        [.., word, "recall_memory_search"] => ("recall_memory_search", json!({"query": word})),
+        [.., word, "ChatHistory"] => ("ChatHistory", json!({"query": word})),
+        [.., id, "memory_edit"] => ("memory_edit", json!({"id": id.parse::<i64>().unwrap(), "text": ""})),
+        _ => return Reply::Say("done".to_owned()),
+    };
+    Reply::Call(vec![(tool, arguments)])
+}
+
+#[test]
+fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
+    let model = ScriptedModel::start(shows);
+    let server = Server::start_in_a_file(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let alice = server.person("alice");
+    let client = Client::login(&server, "alice");
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |file: &str| {
+        let home = if file.starts_with('/') { PathBuf::new() } else { server.home().to_owned() };
+        std::fs::read(home.join(file)).unwrap_or_default()
+    };
+    let holds = |bytes: &[u8]| bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
+    let count = std::env::var("SANDBRIDGE_ROUNDS").map_or(FORGOTTEN, |rounds| rounds.parse().unwrap());
+    let keep = |text: &str| {
+        let kept = client.send("POST", "/memories", json!({"text": text}).to_string().as_bytes());
+        assert!(kept.status < 300, "{kept:?}");
+        kept.json()["id"].as_i64().unwrap()
+    };
+    let own = keep("The lighthouse is white");
+    let ids: Vec<i64> = (0..count)
+        .map(|n| {
+            keep(&format!("The harbour{n}x has a {SECRET}{n}x,{} and \"a gate\"", " blue".repeat(n % 60)))
+        })
+        .collect();
+
+    // Each is recalled with a message, and shown by tools, commands and cards, in a chat and a copy of it.
+    let chat = Chat { client: &client, id: new_chat(&client, "full") };
+    let about: Vec<String> = (0..count).map(|n| format!("harbour{n}x")).collect();
+    for words in about.chunks(AT_ONCE) {
+        chat.say(&words.join(" "));
+    }
+    let all = model.asked();
+    let all = &all.last().unwrap().raw;
+    assert!((0..count).all(|n| all.contains(&format!("{SECRET}{n}x"))), "each was recalled");
+    let tools = ["memory_list", "harbour7x memory_search", "harbour7x ChatHistory"];
+    let show = |chat: &Chat<'_>| {
+        for tool in tools {
+            chat.say(tool);
+        }
+        alice.run(&["memory", "mode", "letta"]);
+        for tool in ["harbour8x archival_memory_search", "blue recall_memory_search"] {
+            chat.say(tool);
+        }
+        alice.run(&["memory", "mode", "typed"]);
+    };
+    show(&chat);
+    assert!(
+        model.asked().pop().unwrap().results().iter().rev().take(5).all(|result| result.contains(SECRET))
+    );
+    assert!(chat.say("/memory")["text"].as_str().unwrap().contains(SECRET));
+    chat.say("harbour9x and the lighthouse");
+    assert!(chat.say("/context")["text"].as_str().unwrap().contains(SECRET));
+    let copy = client.send("POST", &format!("/chats/{}/fork", chat.id), b"{}").json()["id"].clone();
+    let copy = Chat { client: &client, id: copy.as_str().unwrap().to_owned() };
+    assert!(copy.shown("/export?format=json").contains(SECRET) && holds(&bytes("sandbridge.db")));
+
+    // By the agent, in the chat, over the API, and the rest by a word.
+    chat.say(&format!("Forget that the harbour0x has a bird and a gate: {} memory_edit", ids[0]));
+    assert_eq!(model.asked().pop().unwrap().results().pop().unwrap(), "forgotten");
+    chat.say(&format!("/memory forget {}", ids[1]));
+    assert_eq!(client.call("DELETE", &format!("/memories/{}", ids[2])).status, 204);
+    let told = alice.run(&["memory", "forget", "--about", "gate"]).stdout;
+    assert_eq!(told, format!("forgotten memories: {}\n", count - 3));
+
+    let from = model.asked().len();
+    for chat in [&chat, &copy] {
+        chat.say("And harbour7x and the lighthouse?");
+        show(chat);
+        chat.say("harbour9x");
+        for command in ["/memory", "/context"] {
+            chat.say(command);
+        }
+        for path in ["/messages", "/export?format=json", "/export?format=markdown"] {
+            assert!(!chat.shown(path).contains(SECRET), "{path}");
+        }
+    }
+    for asked in &model.asked()[from..] {
+        assert!(!asked.raw.contains(SECRET), "{}", asked.raw);
+    }
+    let asked = &model.asked()[from];
+    assert!(asked.raw.contains(&format!("- #{} (forgotten)", ids[7])), "{}", asked.raw);
+    assert!(asked.raw.contains(&format!("- #{own} semantic (from person; found by lighthouse): ")));
+    for words in [&["list"][..], &["search", SECRET], &["export"], &["proposals"]] {
+        assert!(!alice.run(&[&["memory"], words].concat()).stdout.contains(SECRET), "{words:?}");
+    }
+    let found = client.call("GET", &format!("/chats?query={SECRET}"));
+    assert!(found.status == 200 && !holds(&found.body), "{found:?}");
+    eventually("the database's file has none of it", PATIENCE, || {
+        ["sandbridge.db", "sandbridge.db-wal"].iter().all(|file| !holds(&bytes(file))).then_some(())
+    });
+    let backup = folder.path().join("backup");
+    let made = sandbridge(server.home(), &["backup", backup.to_str().unwrap()]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    assert!(!holds(&bytes(backup.to_str().unwrap())) && !bytes(backup.to_str().unwrap()).is_empty());
 }

@@ -311,7 +311,7 @@ fn what_an_agent_of_a_group_remembers_is_its_owners_to_see_and_ends_with_it() {
         })
     };
     let chat = team.alice(&["show", &team.group])["agents"][0]["chat_id"].as_str().unwrap().to_owned();
-    assert_eq!(notices(&chat), format!("#{number}: the sun is yellow"));
+    assert_eq!(notices(&chat), format!("- #{number} semantic: \"the sun is yellow\""));
     assert!(notices(&new_chat(&client, "full")).starts_with("Nothing is remembered"));
 
     // Of two agents of the same handle the number decides.

@@ -29,8 +29,6 @@ pub(crate) struct Inner {
     pub(crate) machines: Machines,
     /// Wakes the worker.
     pub(crate) wake: Notify,
-    /// Asks for the removal of deleted documents' traces from the database's files.
-    pub(crate) forget: Notify,
     pub(crate) meaning: Meaning,
     /// Documents are read one after the other.
     pub(crate) reading: Semaphore,
@@ -58,7 +56,6 @@ impl Knowledge {
             extractor,
             machines,
             wake: Notify::new(),
-            forget: Notify::new(),
             meaning: Meaning::new(embedders),
             reading: Semaphore::new(1),
             contents: Arc::new(Semaphore::new(CONTENT_KIB as usize)),
@@ -112,7 +109,7 @@ impl Knowledge {
         }
         self.0.meaning.cache.forget_collection(collection.id);
         if collection.documents > 0 {
-            self.0.forget.notify_one();
+            self.0.store.note_deletion();
         }
         Ok(())
     }
@@ -197,7 +194,7 @@ impl Knowledge {
     ) -> store::Result<()> {
         self.0.store.remove_documents(user, collection, documents).await?;
         self.0.meaning.cache.forget(collection, documents, None);
-        self.0.forget.notify_one();
+        self.0.store.note_deletion();
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::faults::{Point, fault};
 use crate::lanes::Lanes;
-use crate::limits::{ATTEMPTS, FORGET_PAUSE, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
+use crate::limits::{ATTEMPTS, FORGET_PAUSES, RETRY, SCAN_TIMEOUT, SYNC_INTERVAL};
 use crate::service::Knowledge;
 
 impl Knowledge {
@@ -113,15 +113,16 @@ impl Knowledge {
         }
     }
 
-    /// Removes the traces of deleted documents from the database's files, soon after each deletion.
+    /// Removes the traces of deleted documents and memories from the database's files, soon after each deletion.
     async fn forget(&self) {
         loop {
-            self.0.forget.notified().await;
+            self.0.store.deletion().await;
+            let began = Instant::now();
             if let Err(error) = self.0.store.forget_deleted().await {
-                tracing::warn!(%error, "traces of deleted documents stay in the database's free space until the next deletion");
+                tracing::warn!(%error, "traces of deleted rows stay in the database's free space until the next deletion");
             }
-            // Others can write during the pause; the next run covers all deletions until then.
-            sleep(FORGET_PAUSE).await;
+            // Others can write during the pause, most of the time; the next run covers all deletions until then.
+            sleep(began.elapsed() * FORGET_PAUSES).await;
         }
     }
 

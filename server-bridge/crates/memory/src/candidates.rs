@@ -54,7 +54,7 @@ pub async fn nearest(
     Ok(picked.into_iter().map(|at| items[at].clone()).collect())
 }
 
-/// Candidates as lines for a model, quoted as data: of each text the first 300 bytes.
+/// Candidates as lines for a model, quoted as data: of each text the first 300 bytes. The store knows these lines, as those with [`store::memory_mark`].
 #[must_use]
 pub fn lines(items: &[MemoryItem]) -> String {
     let line = |item: &MemoryItem| {

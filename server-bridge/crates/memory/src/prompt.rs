@@ -1,6 +1,6 @@
 //! Core blocks and notes in the form of a prompt: quoted, as data.
 
-use store::{MemoryItem, MemoryKind};
+use store::{MemoryItem, MemoryKind, memory_mark};
 
 use crate::has_ended;
 use crate::limits::NOTES_MAX_BYTES;
@@ -67,7 +67,7 @@ const NOTES: &str =
 #[must_use]
 pub fn line(item: &MemoryItem) -> String {
     let name = if item.name.is_empty() { String::new() } else { format!(" {}", quoted(&item.name)) };
-    format!("- #{} {}{name}: {}", item.id, item.kind.as_str(), quoted(&item.text))
+    format!("{}{name}: {}", memory_mark(item.id, item.kind), quoted(&item.text))
 }
 
 /// Writes a day, counted from 1970, as a date.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use search::bm25::{self, Ranked};
 use search::fuse;
-use store::MemoryItem;
+use store::{MemoryItem, memory_mark};
 
 use crate::asked::has_any;
 use crate::limits::{RECALL_ITEMS, RECALL_TOKENS, SPREAD_ITEMS};
@@ -166,10 +166,10 @@ fn line(recalled: &Recalled<'_>, now_ms: i64, day: Day) -> String {
         Some(chat) => format!("{} in chat {chat}", item.source.as_str()),
         None => item.source.as_str().to_owned(),
     };
-    let (id, kind) = (item.id, item.kind.as_str());
     let validity = validity(item, now_ms, day).map_or_else(String::new, |validity| format!("; {validity}"));
     format!(
-        "- #{id} {kind}{name} (from {from}; found by {}{validity}): {}",
+        "{}{name} (from {from}; found by {}{validity}): {}",
+        memory_mark(item.id, item.kind),
         found_by.join(", "),
         quoted(&item.text)
     )

@@ -18,6 +18,7 @@ use sqlx::FromRow;
 
 use crate::error::{Result, check_length};
 use crate::limits::{MASKS_KEPT, MASKS_KEPT_CHARS, TURN_ITEM_MAX_BYTES};
+use crate::memory_items::traces::{Form, still_remembered};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::turns::live_turns;
 use crate::{
@@ -143,14 +144,16 @@ impl Store {
         .await?)
     }
 
-    /// Replaces results by lines, and forgets the oldest ones beyond 200 and beyond two million characters: first those that
-    /// no summary names.
+    /// Replaces results by lines, without memories that were forgotten meanwhile, and forgets the oldest ones beyond 200 and
+    /// beyond two million characters: first those that no summary names.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.
     pub async fn add_masks(&self, chat: &ChatId, masks: &[Mask]) -> Result<()> {
         let mut transaction = self.database.write(Scope::Chat(chat)).await?;
         for mask in masks {
+            let placeholder = &mask.placeholder;
+            let remembered = still_remembered(&mut transaction, mask.item, placeholder, Form::Plain).await?;
             query(
                 "INSERT INTO masks (chat_id, item_id, id, placeholder, size_chars) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (item_id) DO NOTHING",
@@ -158,7 +161,7 @@ impl Store {
             .bind(chat)
             .bind(mask.item)
             .bind(&mask.id)
-            .bind(&mask.placeholder)
+            .bind(remembered.as_ref().unwrap_or(placeholder))
             .bind(mask.size_chars)
             .execute(&mut transaction)
             .await?;
@@ -220,6 +223,8 @@ impl Store {
         let NewCompaction { compaction, tokens_before, tokens_after, named_masks, forgotten_offloads } = new;
         check_length("summary", &compaction.summary, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::Chat(chat)).await?;
+        let Compaction { last_item, summary, .. } = compaction;
+        let remembered = still_remembered(&mut transaction, *last_item, summary, Form::Plain).await?;
         query(
             "INSERT INTO compactions (chat_id, up_to_item, last_item, summary, tokens_before, tokens_after, created_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -227,7 +232,7 @@ impl Store {
         .bind(chat)
         .bind(compaction.up_to_item)
         .bind(compaction.last_item)
-        .bind(&compaction.summary)
+        .bind(remembered.as_ref().unwrap_or(summary))
         .bind(tokens_before)
         .bind(tokens_after)
         .bind(self.now_ms())

@@ -165,7 +165,7 @@ impl Store {
         forget_agents(&mut transaction, group, Gone::All).await?;
         query("DELETE FROM groups WHERE id = $1").bind(group).execute(&mut transaction).await?;
         transaction.commit().await?;
-        self.database.checkpoint().await
+        self.leave_no_trace().await
     }
 
     /// The users of a group.

@@ -48,9 +48,10 @@
 //! | `sub_agents` | conversations below others |
 //! | `delegations`, `background` | a sub-agent's turn, and the call that it serves; one that the call does not wait for |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
-//! | `memory_items` | memories of users, and of their agents in groups |
+//! | `memory_items` | memories of users, and of their agents in groups; what conversations showed of them |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |
 //! | `backup` | copies of the database |
+//! | `deleted` | traces of deleted rows in SQLite's files |
 //! | `copy` | copying a whole database to another one |
 //! | `location` | the location of a database, as its operator writes it |
 //! | `hold` | the right of one server, or of nodes, to work with a database of PostgreSQL |
@@ -85,6 +86,7 @@ mod context;
 mod copy;
 mod database;
 mod delegations;
+mod deleted;
 mod enrolment;
 mod error;
 mod exec_ends;
@@ -149,6 +151,8 @@ mod users;
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio::sync::Notify;
+
 pub use self::search::{FoundMessage, MessageRank, MessageSearch};
 pub use approvals::ApprovalRule;
 pub use asks::{AskAnswered, GivenAnswer};
@@ -197,7 +201,7 @@ pub use membership::{Claimer, Membership, NodeId};
 pub use memorised::{AgentRequest, QUOTATION};
 pub use memory_items::{
     MemoryChange, MemoryHolder, MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemoryScope,
-    MemorySource, NewMemory, OwnAgent,
+    MemorySource, NewMemory, OwnAgent, marked_from, memory_mark,
 };
 pub use memory_vectors::BareMemory;
 pub use messages::{Author, Message, MessageRole};
@@ -244,6 +248,8 @@ pub struct Store {
     sealer: Option<seal::Sealer>,
     /// Where long values are, if not in the database.
     blobs: Option<s3::Bucket>,
+    /// Wakes who removes the traces of deleted rows.
+    deletion: Arc<Notify>,
 }
 
 impl Store {
@@ -333,6 +339,7 @@ impl Store {
     }
 
     fn with(database: database::Database, sealer: Option<seal::Sealer>) -> Self {
-        Self { database, passwords: passwords::Passwords::new(), clock: Clock::system(), sealer, blobs: None }
+        let (passwords, clock) = (passwords::Passwords::new(), Clock::system());
+        Self { database, passwords, clock, sealer, blobs: None, deletion: Arc::default() }
     }
 }

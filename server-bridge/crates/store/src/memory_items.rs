@@ -200,10 +200,12 @@ macro_rules! is_held {
 mod holder;
 mod replaced;
 mod room;
+pub(crate) mod traces;
 
 pub(crate) use self::holder::{Gone, forget_agents};
 pub use self::holder::{MemoryHolder, OwnAgent};
 pub use self::replaced::MemoryReplacement;
+pub use self::traces::{marked_from, memory_mark};
 
 impl Store {
     /// All items of a holder, proposals too, in the order in which they were added.
@@ -336,19 +338,23 @@ impl Store {
         Ok(changed)
     }
 
-    /// Deletes items of a holder with their revisions and the proposals to change them; returns the number of deleted items. All chats of the user, or
-    /// the agent's chat, read the core blocks again. SQLite's files keep no trace of the deleted texts; PostgreSQL removes them when it vacuums.
+    /// Deletes items of a holder with their revisions, the proposals to change them, and the lines that showed them in the user's chats; returns the
+    /// number of deleted items. All chats of the user, or the agent's chat, read the core blocks again. SQLite's files keep no trace of the deleted
+    /// texts, once [`Store::forget_deleted`] has run after it; PostgreSQL removes them when it vacuums.
     ///
     /// # Errors
     /// [`Error::NotFound`] for an agent that was removed.
     pub async fn forget_memories(&self, holder: impl Into<MemoryHolder>, ids: &[i64]) -> Result<u64> {
         let holder = holder.into();
         let mut transaction = self.write_memories(holder).await?;
-        let mut forgotten = 0;
+        let mut gone = Vec::new();
         for id in ids {
-            forgotten += delete(&mut transaction, holder, *id).await?;
+            if delete(&mut transaction, holder, *id).await? > 0 {
+                gone.push(*id);
+            }
         }
-        if forgotten > 0 {
+        if !gone.is_empty() {
+            traces::remove(&mut transaction, holder.user, &gone).await?;
             let chats = match holder.agent {
                 None => "user_id = $1 AND $2 = 0",
                 Some(_) => "user_id = $1 AND id = (SELECT a.chat_id FROM group_agents a WHERE a.id = $2)",
@@ -360,10 +366,10 @@ impl Store {
                 .await?;
         }
         transaction.commit().await?;
-        if forgotten > 0 {
-            self.database.checkpoint().await?;
+        if !gone.is_empty() {
+            self.leave_no_trace().await?;
         }
-        Ok(forgotten)
+        Ok(gone.len() as u64)
     }
 }
 

@@ -5,6 +5,7 @@ use sqlx::FromRow;
 use crate::blobs::Blob;
 use crate::error::{Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, OFFLOAD_MAX_BYTES, READS_TRACKED};
+use crate::memory_items::traces::shows_memories;
 use crate::sql::{Scope, query, query_as, without_nul};
 use crate::{ChatId, Store, UserId};
 
@@ -64,7 +65,11 @@ impl Store {
         self.chat(user, chat).await?;
         check_length("result", text, OFFLOAD_MAX_BYTES)?;
         let text = without_nul(text);
-        let blob = self.put_away(text.as_bytes()).await?;
+        // What shows memories stays in the database, so that it goes with them in one change.
+        let blob = match shows_memories(&text) {
+            true => None,
+            false => self.put_away(text.as_bytes()).await?,
+        };
         let mut transaction = self.database.write(Scope::User(user)).await?;
         query("INSERT INTO offloads (chat_id, id, text, blob) VALUES ($1, $2, $3, $4)")
             .bind(chat)

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
+use crate::memory_items::traces::{Form, still_remembered};
 use crate::messages::{Author, NewMessage, append_to, update_in};
 use crate::resumes::got_further_above;
 use crate::sql::{On, Scope, Transaction, query, query_scalar};
@@ -159,18 +160,24 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces an item.
+    /// Replaces an item. Memories that it shows, and that were forgotten since it was made, are left out.
     ///
     /// # Errors
     /// [`Error::Invalid`] for one beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
     pub async fn amend_item(&self, item: ItemId, item_json: &str) -> Result<()> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
+        let mut transaction = self.database.write(Scope::Item(item)).await?;
+        let remembered = still_remembered(&mut transaction, item, item_json, Form::Json).await?;
         let amended = query("UPDATE turn_items SET item_json = $1 WHERE id = $2")
-            .bind(item_json)
+            .bind(remembered.as_deref().unwrap_or(item_json))
             .bind(item)
-            .execute(self.database.writer(Scope::Item(item)))
+            .execute(&mut transaction)
             .await?;
-        if amended.rows_affected() == 1 { Ok(()) } else { Err(Error::not_found("item", item.0)) }
+        if amended.rows_affected() == 0 {
+            return Err(Error::not_found("item", item.0));
+        }
+        transaction.commit().await?;
+        Ok(())
     }
 
     /// The items of a user's conversation up to and including a turn, in order, without those of undone turns.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::{FoundMessage, MessageId, MessageSearch};
+use store::{FoundMessage, MessageId, MessageSearch, marked_from};
 
 use super::{Failure, Outcome, Work, utc};
 use crate::limits::{HISTORY_RESULTS, HISTORY_SNIPPET_CHARS};
@@ -99,7 +99,7 @@ fn snippet(text: &str, words: &[&str]) -> String {
     let before = text[..at].chars().rev().take(HISTORY_SNIPPET_CHARS).map(char::len_utf8).sum::<usize>();
     let after = text[at..].chars().take(HISTORY_SNIPPET_CHARS).map(char::len_utf8).sum::<usize>();
     let (begin, end) = (at - before, at + after);
-    let line = text[begin..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = marked_from(&text[..end], begin).split_whitespace().collect::<Vec<_>>().join(" ");
     let (head, tail) = (if begin > 0 { "…" } else { "" }, if end < text.len() { "…" } else { "" });
     format!("{head}{line}{tail}")
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use store::Offload;
+use store::{Offload, marked_from};
 
 use super::{Failure, Outcome, Work};
 use crate::limits::RECALL_CHARS;
@@ -68,11 +68,12 @@ fn characters(asked: Option<usize>) -> usize {
 
 pub(super) fn page(text: &str, offset: usize, limit: usize) -> String {
     let total = text.chars().count();
-    let shown: String = text.chars().skip(offset).take(limit).collect();
     let end = offset.saturating_add(limit).min(total);
     if offset >= total {
         return format!("(it has only {total} characters)");
     }
+    let byte = |chars| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let shown = marked_from(&text[..byte(end)], byte(offset));
     if offset == 0 && end == total {
         shown
     } else {

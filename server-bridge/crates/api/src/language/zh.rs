@@ -284,7 +284,7 @@ const TABLE: &[Row] = &[
     ),
     ("Memories that were recalled with the last message:", "随最近一条消息调出的记忆："),
     ("Proposals, which are used only if you accept them:", "提议（只有你接受后才会使用）："),
-    ("would replace #{}: {}", "将取代 #{0}：{1}"),
+    ("it would be replaced", "将被取代"),
     ("replaced by #{}", "已被 #{0} 取代"),
     ("Remembered as #{}.", "已记住，编号 #{0}。"),
     ("There is no proposal {}; /memory lists them.", "没有编号为 {0} 的提议；/memory 会列出所有提议。"),

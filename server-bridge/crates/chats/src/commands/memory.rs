@@ -1,5 +1,6 @@
 //! `/memory`: shows and changes what is remembered about the user; in the chat of an agent of theirs in a group, what that agent remembers.
 
+use memory::prompt::{line, quoted};
 use memory::{MemoryItem, MemoryKind, MemoryScope, Standing, Write};
 
 use super::{Command, Context};
@@ -33,8 +34,8 @@ async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
                 lines.push(line(proposal));
                 let of_it = replacements.iter().filter(|replaced| replaced.item_id == proposal.id);
                 lines.extend(of_it.map(|replaced| {
-                    let (id, text) = (replaced.replaces_id, &replaced.text);
-                    format!("  {}", context.in_words(&format!("would replace #{id}: {text}")))
+                    let (id, text) = (replaced.replaces_id, quoted(&replaced.text));
+                    format!("  - #{id}: {text} ({})", context.in_words("it would be replaced"))
                 }));
             }
         }
@@ -57,12 +58,6 @@ async fn run(context: &Context<'_>, what: Option<&str>) -> Result<Posted> {
                 .await
         }
     }
-}
-
-/// `#7 tabs: likes tabs`
-fn line(item: &MemoryItem) -> String {
-    let name = if item.name.is_empty() { String::new() } else { format!(" {}", item.name) };
-    format!("#{}{name}: {}", item.id, item.text)
 }
 
 async fn add(context: &Context<'_>, text: &str) -> Result<Posted> {

@@ -4,10 +4,11 @@ use api::document::AgentDocument;
 use api::language::Language;
 use api::words::{self, ToolStatus};
 use store::limits::PAGE_MAX_ROWS;
-use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User};
+use store::{ChatId, Message, MessageId, MessageRole, TurnId, TurnStatus, User, marked_from};
 
 use crate::house::House;
-use crate::transcript::{LeftOut, Transcript};
+use crate::limits::OUTPUT_TAIL_CHARS;
+use crate::transcript::{LeftOut, Transcript, last_chars};
 use crate::{Channel, ChatEvent, Part, document};
 use agent::engine::Stream;
 
@@ -190,7 +191,12 @@ pub(crate) fn cut(text: &str) -> String {
 pub(super) fn shortened(text: &str, language: Language) -> String {
     let mut transcript = Transcript::default();
     transcript.push(text);
-    transcript.render(&LeftOut::OfResult, language)
+    let shown = transcript.render(&LeftOut::OfResult, language);
+    if !transcript.is_long() {
+        return shown;
+    }
+    let tail = last_chars(text, OUTPUT_TAIL_CHARS).len();
+    format!("{}{}", &shown[..shown.len() - tail], marked_from(text, text.len() - tail))
 }
 
 #[cfg(test)]
@@ -218,5 +224,8 @@ mod tests {
                 && shown.ends_with("zzz")
                 && shown.contains("… 10 characters left out; the model has them …")
         );
+        // The end of a memory has its number, so that it is forgotten with the rest of it.
+        let shown = shortened(&format!("- #7 semantic: \"{}z\"", "a".repeat(4_000)), Language::English);
+        assert!(shown.contains("…\n- #7: \"…aaa") && shown.ends_with("az\""), "{shown}");
     }
 }

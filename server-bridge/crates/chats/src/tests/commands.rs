@@ -139,7 +139,7 @@ async fn what_a_user_wrote_is_listed_as_it_is() {
     let bench = Bench::new().await;
     bench.service.speaks(bench.user.id, api::language::Language::Chinese);
     assert_eq!(bench.ask("/memory add Nothing is running in this chat.").await.text, "已记住，编号 #1。");
-    assert_eq!(bench.ask("/memory").await.text, "#1: Nothing is running in this chat.");
+    assert_eq!(bench.ask("/memory").await.text, "- #1 semantic: \"Nothing is running in this chat.\"");
     assert!(bench.ask("/memory accept 1").await.text.contains("没有编号为 1 的提议"));
     assert!(bench.ask("/memory forget 2").await.text.contains("找不到记忆 2"));
     assert_eq!(bench.ask("/memory forget #1").await.text, "已忘记 #1。");

@@ -138,7 +138,7 @@ async fn what_is_kept_of_a_user_is_known_in_another_chat_and_to_nobody_else() {
     assert!(all.iter().all(|name| documents.contains(name)), "{context}");
     talk.say("what is the weather?").await;
     assert!(!talk.told("/context").await.contains("recalled"));
-    assert_eq!(talk.told("/memory").await, "#1 tabs: likes tabs");
+    assert_eq!(talk.told("/memory").await, "- #1 semantic \"tabs\": \"likes tabs\"");
     let eve = bench.somebody("eve").await;
     let (service, user) = (&bench.service, &bench.user);
     assert_eq!(service.memories(eve.id, None).await.unwrap(), []);

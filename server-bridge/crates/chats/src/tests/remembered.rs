@@ -238,9 +238,11 @@ async fn a_model_is_shown_what_a_new_memory_may_make_untrue_and_replaces_it() {
     // What nobody asked for waits, and its user sees what it would replace.
     talk.say("Mina's dog is Luna").await;
     let listed = talk.told("/memory").await;
-    assert!(listed.contains("#1: Mina's dog is Rex (replaced by #3)"), "{listed}");
+    assert!(listed.contains("- #1 semantic: \"Mina's dog is Rex\" (replaced by #3)"), "{listed}");
     assert!(
-        listed.ends_with("#4: Mina's dog is Luna\n  would replace #3: Mina got a new dog, Kira"),
+        listed.ends_with(
+            "- #4 semantic: \"Mina's dog is Luna\"\n  - #3: \"Mina got a new dog, Kira\" (it would be replaced)"
+        ),
         "{listed}"
     );
     assert_eq!(talk.told("/memory accept 4").await, "Remembered as #4.");

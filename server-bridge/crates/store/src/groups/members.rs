@@ -211,7 +211,7 @@ impl Store {
         forget_agents(&mut transaction, group, Gone::Of(user)).await?;
         touch(&mut transaction, group, self.now_ms()).await?;
         transaction.commit().await?;
-        self.database.checkpoint().await?;
+        self.leave_no_trace().await?;
         Ok(true)
     }
 
@@ -369,7 +369,7 @@ impl Store {
         unwant(&mut transaction, "group_id = $1 AND agent_id = $2", group, agent).await?;
         touch(&mut transaction, group, self.now_ms()).await?;
         transaction.commit().await?;
-        self.database.checkpoint().await
+        self.leave_no_trace().await
     }
 }
 

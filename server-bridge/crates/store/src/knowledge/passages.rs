@@ -7,7 +7,7 @@ use super::documents::DocumentState;
 use super::jobs::{IndexJob, end};
 use super::visible;
 use crate::error::Result;
-use crate::limits::{DOCUMENT_NOTE_MAX_BYTES, SWEEP_ROWS, VACUUM_MAX_BYTES};
+use crate::limits::{DOCUMENT_NOTE_MAX_BYTES, SWEEP_ROWS};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChunkId, CollectionId, DocumentId, JobId, Store, UserId};
 
@@ -225,30 +225,6 @@ impl Store {
             " AND k.id = $2"
         ));
         Ok(passage.bind(user).bind(id).fetch_optional(self.database.reader()).await?)
-    }
-
-    /// Removes the traces of deleted rows from the database's files. Rows are overwritten when they are deleted, but words remain in gaps
-    /// of index pages and in the log. To clear the gaps the whole file is rewritten, during which nobody can write, so this is left out for
-    /// a file of more than 512 MiB.
-    ///
-    /// # Errors
-    /// [`Error::Database`](crate::Error::Database).
-    pub async fn forget_deleted(&self) -> Result<()> {
-        if self.database.is_postgres() {
-            return Ok(());
-        }
-        let size: i64 =
-            query_scalar("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-                .fetch_one(self.database.latest())
-                .await?;
-        if size > VACUUM_MAX_BYTES {
-            return self.database.checkpoint().await;
-        }
-        query("INSERT INTO search_chunks (search_chunks) VALUES ('optimize') /* sqlite_ */")
-            .execute(self.database.latest())
-            .await?;
-        self.database.scrub().await?;
-        Ok(())
     }
 }
 

@@ -1,7 +1,10 @@
 //! Who remembers: a user, or one of their agents in a group. What one of them remembers, no other one sees or changes.
 
+use std::collections::HashMap;
+
 use sqlx::FromRow;
 
+use super::traces;
 use crate::error::{Error, Result};
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::{ChatId, Store, UserId};
@@ -116,7 +119,7 @@ pub(crate) enum Gone {
 }
 
 /// Deletes what agents of a group remember, within the change that removes them and after it removed them: their core blocks in the prompts of their chats,
-/// too.
+/// and the lines that showed the rest there, too.
 pub(crate) async fn forget_agents(transaction: &mut Transaction, group: i64, gone: Gone) -> Result<()> {
     let (which, other) = match gone {
         Gone::Agent(agent) => ("a.group_id = $1 AND a.id = $2", agent),
@@ -124,6 +127,18 @@ pub(crate) async fn forget_agents(transaction: &mut Transaction, group: i64, gon
         // No agent has this id.
         Gone::All => ("a.group_id = $1 AND a.id <> $2", 0),
     };
+    let held = format!(
+        "SELECT user_id, id FROM memory_items WHERE agent_id IN (SELECT a.id FROM group_agents a WHERE {which})"
+    );
+    let held: Vec<(UserId, i64)> =
+        query_as(sqlx::AssertSqlSafe(held)).bind(group).bind(other).fetch_all(&mut *transaction).await?;
+    let mut gone: HashMap<UserId, Vec<i64>> = HashMap::new();
+    for (owner, item) in held {
+        gone.entry(owner).or_default().push(item);
+    }
+    for (owner, items) in gone {
+        traces::remove(transaction, owner, &items).await?;
+    }
     for statement in [
         format!("DELETE FROM memory_items WHERE agent_id IN (SELECT a.id FROM group_agents a WHERE {which})"),
         format!(

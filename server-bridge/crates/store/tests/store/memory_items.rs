@@ -5,7 +5,11 @@ use sqlx::{AssertSqlSafe, ConnectOptions};
 use store::limits::{
     MEMORY_ENDED_PER_USER, MEMORY_ITEMS_PER_USER, MEMORY_PROPOSALS_PER_USER, MEMORY_TEXT_MAX_BYTES,
 };
-use store::{AgentDraft, Error, MemoryChange, MemoryHolder, MemoryKind, MemorySource, NewMemory, Store};
+use store::{
+    AgentDraft, ChatId, Compaction, ContextEdit, Error, Mask, MemoryChange, MemoryHolder, MemoryItem,
+    MemoryKind, MemorySource, MessageRole, MessageSearch, NewCompaction, NewMemory, Store, TurnStatus,
+    UserId, memory_mark,
+};
 
 use crate::support::{MEMORY, add_user, store};
 
@@ -199,9 +203,184 @@ async fn forgotten_and_deleted_texts_leave_no_trace_in_the_file() {
     assert!(count(&bytes_of(&path), "secretfact") > 0);
     store.delete_chat(ann, &gone).await.unwrap();
     assert_eq!(store.forget_memories(ann, &ids).await.unwrap(), 200);
+    store.forget_deleted().await.unwrap();
     let bytes = bytes_of(&path);
     assert_eq!((count(&bytes, "secretfact"), count(&bytes, "secretword")), (0, 0));
     assert!(count(&bytes, "openword") >= 200);
+}
+
+/// Every place of the record that shows a memory in a chat: a note before a message, a tool's result, an edit of it, the line that masks it, a summary, a
+/// result that was put aside, its card, and a list that the user asked for.
+async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
+    let text = &item.text;
+    let line = format!("{} (from person): {text:?}", memory_mark(item.id, item.kind));
+    let card = Some(r#"{"kind":"tool"}"#);
+    let message = store.append_message(user, chat, MessageRole::Assistant, &line, card).await.unwrap().id;
+    store.append_message(user, chat, MessageRole::Notice, &format!("Kept:\n{line}"), None).await.unwrap();
+    let json = |text: String| {
+        let escaped = text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', "\\n");
+        format!("{{\"text\":\"{escaped}\"}}")
+    };
+    let said = json("hello".to_owned());
+    let turn = store.queue_turn(user, chat, None, message, &said).await.unwrap();
+    assert!(store.begin_turn(turn, "m").await.unwrap());
+    let note = store.stored_context(user, chat, turn).await.unwrap().items.pop().unwrap().id;
+    store
+        .amend_item(note, &json(format!("<context>\nMemories:\n{line}\n</context>\n\nhello")))
+        .await
+        .unwrap();
+    let result = store.append_turn_item(turn, &json(format!("found:\n{line}\nend"))).await.unwrap();
+    let edit = ContextEdit { item: result, item_json: Some(json(format!("shorter\n{line}"))) };
+    store.edit_context(turn, &[edit]).await.unwrap();
+    let aside = format!("ol_{}_{turn:?}", item.id);
+    store.put_offload(user, chat, &aside, &format!("{line}\nand more"), None).await.unwrap();
+    let last = store.append_turn_item(turn, &json("done".to_owned())).await.unwrap();
+    let compaction = Compaction { up_to_item: note, last_item: note, summary: format!("They like:\n{line}") };
+    let named_masks = vec![format!("mk_{}", last.0)];
+    let summary = NewCompaction {
+        compaction,
+        tokens_before: 2,
+        tokens_after: 1,
+        named_masks,
+        forgotten_offloads: vec![],
+    };
+    store.add_compaction(chat, &summary).await.unwrap();
+    let mask = Mask {
+        id: format!("mk_{}", result.0),
+        item: result,
+        placeholder: format!("1 line: {line}"),
+        size_chars: 9,
+    };
+    store.add_masks(chat, &[mask]).await.unwrap();
+    store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_chat_showed_of_a_forgotten_memory_is_gone_from_its_items_and_messages() {
+    let (store, _) = store().await;
+    let ann = add_user(&store, "ann").await.id;
+    let chat = store.create_chat(ann).await.unwrap().id;
+    let mut ids = Vec::new();
+    for text in ["secretfact", "openfact"] {
+        let item = store.add_memory(ann, &NewMemory { text, ..MEMORY }).await.unwrap();
+        show(&store, ann, &chat, &item).await;
+        ids.push(item.id);
+    }
+    store.forget_memories(ann, &ids[..1]).await.unwrap();
+    let newest = store.newest_turn(ann, &chat).await.unwrap().unwrap();
+    let context = store.stored_context(ann, &chat, newest).await.unwrap();
+    let items = store.turn_items(ann, &chat, newest).await.unwrap().concat();
+    let (messages, _) = store.messages(ann, &chat, None, 99).await.unwrap();
+    let aside = |at: usize| {
+        let (store, chat, id) =
+            (&store, &chat, format!("ol_{}_{:?}", ids[at], store::TurnId(newest.0 - 1 + at as i64)));
+        async move { store.offload(ann, chat, &id).await.unwrap().unwrap().text }
+    };
+    let (gone, kept) = (aside(0).await, aside(1).await);
+    assert_eq!(gone, format!("- #{} (forgotten)\nand more", ids[0]));
+    for shown in [format!("{context:?}"), items, format!("{messages:?}"), gone + &kept] {
+        assert!(!shown.contains("secretfact") && shown.contains("openfact"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = Store::open(&path).await.unwrap();
+    let (ann, bob) = (add_user(&store, "ann").await.id, add_user(&store, "bob").await.id);
+    let chat = store.create_chat(ann).await.unwrap().id;
+    const COUNT: u64 = 50;
+    let (mut ids, mut kept) = (Vec::new(), Vec::new());
+    for number in 0..COUNT {
+        for (start, list) in [("secretfact", &mut ids), ("openfact", &mut kept)] {
+            let text = format!("{start}{number}x \"of\" two\n{start}{number}x lines");
+            let item = store.add_memory(ann, &NewMemory { text: &text, ..MEMORY }).await.unwrap();
+            show(&store, ann, &chat, &item).await;
+            store.change_memory(ann, item.id, &to(&format!("{start}{number}x again"))).await.unwrap();
+            show(&store, ann, &chat, &store.memory_item(ann, item.id).await.unwrap()).await;
+            list.push(item.id);
+        }
+    }
+    // Somebody else's memory with the same number in their text: it is not the same memory.
+    let foreign = store.create_chat(bob).await.unwrap().id;
+    let theirs = store.add_memory(bob, &NewMemory { text: "bobsfact", ..MEMORY }).await.unwrap();
+    show(&store, bob, &foreign, &MemoryItem { id: ids[0], ..theirs }).await;
+    let fork = store.fork_chat(ann, &chat, None).await.unwrap().id;
+    let newest = store.newest_turn(ann, &fork).await.unwrap().unwrap();
+    let before = (bytes_of(&path), store.turn_items(ann, &fork, newest).await.unwrap());
+    assert!(count(&before.0, "secretfact") > 1_000);
+    assert_eq!(store.forget_memories(bob, &ids).await.unwrap(), 0);
+    assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap(), before.1, "nobody else's change");
+    assert_eq!(store.forget_memories(ann, &ids).await.unwrap(), COUNT);
+    // Who rewrites the file is woken.
+    store.deletion().await;
+    store.forget_deleted().await.unwrap();
+
+    let bytes = bytes_of(&path);
+    assert_eq!(count(&bytes, "secretfact"), 0);
+    assert!(count(&bytes, "openfact") >= count(&before.0, "openfact") / 2, "the others are all there");
+    let bobs = store.newest_turn(bob, &foreign).await.unwrap().unwrap();
+    assert!(store.turn_items(bob, &foreign, bobs).await.unwrap()[1].contains("bobsfact"));
+    // What is about others is the same, byte for byte; of the forgotten ones their numbers are left.
+    let after = store.turn_items(ann, &fork, newest).await.unwrap();
+    assert_eq!(after.len(), before.1.len());
+    for (was, is) in before.1.iter().zip(&after) {
+        assert_eq!(was == is, !was.contains("secretfact"), "{was} became {is}");
+    }
+    assert!(
+        after
+            .iter()
+            .any(|item| *item == format!("{{\"text\":\"found:\\n- #{} (forgotten)\\nend\"}}", ids[0]))
+    );
+    let found = async |word: &'static str| {
+        let search = MessageSearch {
+            words: &[word],
+            chat: None,
+            from_ms: 0,
+            until_ms: i64::MAX,
+            before: None,
+            limit: 999,
+        };
+        store.search_messages(ann, &search).await.unwrap().len()
+    };
+    assert_eq!(
+        (found("secretfact7x").await, found("openfact7x").await),
+        (0, 8),
+        "two notices and two cards, twice"
+    );
+    // A note that was made before, and is recorded after.
+    let late = store.stored_context(ann, &fork, newest).await.unwrap().items.pop().unwrap().id;
+    let line = |id| format!("- #{id} semantic: 'secretfact'\\nnext");
+    for (id, left) in [
+        (ids[3], format!("\"- #{} (forgotten)\\nnext\"", ids[3])),
+        (kept[3], format!("\"{}\"", line(kept[3]))),
+    ] {
+        store.amend_item(late, &format!("\"{}\"", line(id))).await.unwrap();
+        assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap().pop().unwrap(), left);
+    }
+    store.amend_item(late, "\"done\"").await.unwrap();
+    // So are a line that masks a result, and a summary.
+    let line = format!("1 line: {} \"secretfact\"", memory_mark(ids[3], MemoryKind::Semantic));
+    let mask = Mask { id: "mk_late".to_owned(), item: late, placeholder: line.clone(), size_chars: 9 };
+    store.add_masks(&fork, &[mask]).await.unwrap();
+    let compaction = Compaction { up_to_item: late, last_item: late, summary: line };
+    let named_masks = vec!["mk_late".to_owned()];
+    let summary = NewCompaction {
+        compaction,
+        tokens_before: 2,
+        tokens_after: 1,
+        named_masks,
+        forgotten_offloads: vec![],
+    };
+    store.add_compaction(&fork, &summary).await.unwrap();
+    let left = store.stored_context(ann, &fork, newest).await.unwrap().compaction.unwrap().summary;
+    assert_eq!(left, format!("1 line: - #{} (forgotten)", ids[3]));
+
+    let copy = folder.path().join("copy.db");
+    store.back_up(&copy).await.unwrap();
+    let bytes = bytes_of(&copy);
+    assert!(count(&bytes, "secretfact") == 0 && count(&bytes, "openfact") > 0);
 }
 
 #[tokio::test]
@@ -232,14 +411,19 @@ async fn what_an_agent_of_a_group_remembered_leaves_no_trace_in_the_file() {
         let agent = store.group_agent(agent).await.unwrap();
         let chat = store.agent_chat(&agent, "@coder", "ask").await.unwrap();
         store.chat_memory(ann, &chat, &format!("secretfact{number}x in a prompt")).await.unwrap();
+        for item in store.memory_items(holder).await.unwrap().iter().take(5) {
+            show(&store, ann, &chat, item).await;
+        }
         (group, agent.id)
     };
     let ((group, agent), (other, _)) = (remembering(1).await, remembering(2).await);
     let found = |number: u8| count(&bytes_of(&path), &format!("secretfact{number}x"));
     assert!(found(1) > 0 && found(2) > 0);
     store.remove_group_agent(group, agent).await.unwrap();
+    store.forget_deleted().await.unwrap();
     assert!(found(1) == 0 && found(2) > 0, "{} and {} are left", found(1), found(2));
     store.delete_group(other).await.unwrap();
+    store.forget_deleted().await.unwrap();
     assert_eq!(found(2), 0);
 }
 

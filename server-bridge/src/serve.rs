@@ -11,6 +11,7 @@ pub(crate) mod lock;
 mod missing;
 pub(crate) mod own_key;
 mod places;
+mod shown;
 mod told;
 mod upkeep;
 
@@ -275,7 +276,7 @@ impl Server {
         let channels = Channels::new(&chats, &store, around);
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);
-        let groups = told::groups(&chats, &store, &sandboxes, &hub, config.handed_max_bytes);
+        let groups = told::groups(&chats, &store, &sandboxes, (&hub, &channels), config.handed_max_bytes);
         let homes = database::Homes {
             chats: chats.clone(),
             knowledge: extensions.knowledge.clone(),

@@ -2,6 +2,7 @@
 //! and `stand_ins` show that the messengers' own clients accept the stand-ins.
 
 mod asking;
+mod bound;
 mod cards;
 mod drafts;
 mod eastern;

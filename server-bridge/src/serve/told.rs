@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use api::event::Event;
+use channels::Channels;
 use chats::{ChatEvent, ChatService, Subscriber, chat_view, message_view};
 use groups::Groups;
 use sandbox::SandboxRouter;
 use store::Store;
 
+use super::shown;
 use crate::web::hub::Hub;
 
 /// Passes the events of chats to the listeners of the hub. Never waits.
@@ -38,17 +40,21 @@ pub(super) fn chats(hub: Arc<Hub>) -> Subscriber {
     })
 }
 
-/// Groups whose changes are passed to the listeners of their people.
+/// Groups whose changes are passed to the listeners of their people, and to the channels that show their logs.
 pub(super) fn groups(
     chats: &ChatService,
     store: &Store,
     router: &SandboxRouter,
-    hub: &Arc<Hub>,
+    (hub, channels): (&Arc<Hub>, &Channels),
     handed_max_bytes: Option<u64>,
 ) -> Groups {
-    let hub = Arc::clone(hub);
-    let tell = move |user, id| hub.publish(user, &Event::Group { id });
+    let (hub, showing) = (Arc::clone(hub), channels.clone());
+    let tell = move |user, id| {
+        hub.publish(user, &Event::Group { id });
+        showing.look();
+    };
     let groups = Groups::new(chats, store, router, handed_max_bytes, tell);
     chats.hooks().put(groups.clone());
+    shown::offer(channels, &groups);
     groups
 }

@@ -1,4 +1,4 @@
-//! The group of a messenger is no group of agents: nobody there gets an agent of another's to work.
+//! The group of a messenger that belongs to no group of agents is no way to one: nobody there gets an agent of another's to work.
 
 use serde_json::{Value, json};
 use tests::eventually;
@@ -11,11 +11,12 @@ use crate::groups::private::{obedient, wish};
 use crate::http_tools::OPEN;
 
 /// The messenger's group, and people in it: alice, who is linked, and a person who is not and calls herself alice too.
-const GROUP: i64 = -100_123;
-const ALICE: i64 = 4001;
-const OTHER: i64 = 4099;
+pub(super) const GROUP: i64 = -100_123;
+pub(super) const ALICE: i64 = 4001;
+pub(super) const OTHER: i64 = 4099;
 
-fn in_group(telegram: &Telegram, person: i64, words: &str, more: Value) {
+/// A person writes in the group, with a mention of the bot.
+pub(super) fn in_group(telegram: &Telegram, person: i64, words: &str, more: Value) {
     let mut fields = json!({
         "chat": {"id": GROUP, "type": "supergroup", "title": "Work"},
         "from": Telegram::person(person, "alice"),

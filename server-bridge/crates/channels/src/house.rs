@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use api::words::ChannelState;
@@ -21,6 +21,7 @@ use crate::drafting::Drafts;
 use crate::error::Result;
 use crate::lanes::Lanes;
 use crate::limits::{AT_ONCE, AT_ONCE_PER_OWNER, DRAFT_AFTER, FILES_AT_ONCE, MEDIA_TIMEOUT};
+use crate::logs::GroupLogs;
 use crate::watch::Watch;
 
 /// The services of the server that channels need besides its chats.
@@ -44,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) store: Store,
     pub(crate) chats: ChatService,
     pub(crate) around: Surroundings,
+    /// The groups of people and agents.
+    pub(crate) logs: OnceLock<Arc<dyn GroupLogs>>,
     /// The accounts that have a task, by id.
     pub(crate) live: Mutex<HashMap<i64, Live>>,
     /// True once any account exists. Until then the work task does not query the database.
@@ -156,6 +159,7 @@ impl Inner {
             store: store.clone(),
             chats: chats.clone(),
             around,
+            logs: OnceLock::new(),
             live: Mutex::default(),
             has_any: AtomicBool::new(false),
             inbox_lanes: Lanes::new(&wake),

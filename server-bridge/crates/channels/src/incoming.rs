@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   a group? ─▶ a mention ─▶ may write? ─▶ a code? ─▶ linked? ─▶ the group is on? ─▶ an answer? ─▶ /send ─▶ posted
+//!                                                        └─▶ it belongs to a group of agents (`bound`)
 //! ```
 //! A person who is not linked reaches no chat and no model. In a direct conversation they get one neutral line an hour, in groups nothing.
 
@@ -110,7 +111,7 @@ impl Inner {
             What::Message(message) => self.hear(incoming, message).await,
             What::Press(press) => self.pressed(incoming, press).await,
             What::Removed => {
-                self.store.close_conversation(&live.account, conversation).await?;
+                self.close(live, conversation).await?;
                 Ok(Handled::silent())
             }
             What::Moved { to } => {
@@ -150,6 +151,11 @@ impl Inner {
         let say = |text: &str| Ok(incoming.say(Some(&user), self.chats.language(user.id), text));
         if let Some(wish) = after_word(text, "/group") {
             return self.set_group(incoming, &user, wish).await;
+        }
+        if is_group
+            && let Some(binding) = self.store.channel_binding(account.id, &event.conversation.id).await?
+        {
+            return self.hear_bound(incoming, &user, message, binding).await;
         }
         if is_group && !self.store.is_channel_group(account.id, &event.conversation.id).await? {
             return Ok(Handled::silent());
@@ -217,15 +223,35 @@ impl Inner {
         })
     }
 
+    /// Forgets a conversation that the bot was taken out of.
+    pub(crate) async fn close(&self, live: &Live, conversation: &str) -> Result<()> {
+        let bound = self.store.channel_binding(live.account.id, conversation).await?;
+        self.store.close_conversation(&live.account, conversation).await?;
+        if let Some(bound) = bound {
+            self.note_end(live, &bound).await;
+        }
+        Ok(())
+    }
+
     async fn set_group(&self, incoming: &Incoming<'_>, user: &User, wish: &str) -> Result<Handled> {
         let Incoming { live, event, .. } = incoming;
         let (account, conversation) = (&live.account, &event.conversation);
+        if conversation.is_group
+            && account.user == user.id
+            && let Some(name) = after_word(wish, "use")
+        {
+            return self.bind(incoming, user, name).await;
+        }
         let text = match (conversation.is_group, account.user == user.id, wish) {
             (false, ..) => "This works in groups only.",
             (true, false, _) => "Only the owner of this bot can switch groups on and off.",
             (true, true, "on" | "off") => {
                 let is_on = wish == "on";
+                let bound = self.store.channel_binding(account.id, &conversation.id).await?;
                 self.store.set_channel_group(account, &conversation.id, is_on).await?;
+                if let Some(bound) = bound {
+                    self.note_end(live, &bound).await;
+                }
                 let target = format!("{} in {}", account.name, conversation.id);
                 self.audit(Some(&user.name), "channel.group", &target, wish).await;
                 match is_on {
@@ -235,7 +261,7 @@ impl Inner {
                     false => "This group is off.",
                 }
             }
-            (true, true, _) => "Write /group on or /group off.",
+            (true, true, _) => "Write /group on, /group off, or /group use with the title of a group.",
         };
         // The reply belongs to no user, because nothing is sent to users in a group that is off.
         Ok(incoming.say(None, self.chats.language(user.id), text))
@@ -243,7 +269,7 @@ impl Inner {
 }
 
 /// What follows a command's word; `None` for another command.
-fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+pub(crate) fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let rest = text.strip_prefix(word)?;
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())
 }

@@ -23,6 +23,9 @@
 //! | `inbox` | commits what arrives |
 //! | `incoming` | from an event to a message in a chat |
 //! | `posting` | posting it once |
+//! | `bound` | conversations that belong to a group of people and agents: what is said there |
+//! | `showing` | the log of the group in such a conversation |
+//! | `logs` | the interface to these groups |
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
 //! | `cards` | cards of agents as the messenger's own, and the answers to them |
@@ -46,6 +49,7 @@
 
 mod answers;
 mod asks;
+mod bound;
 mod cards;
 mod changes;
 mod codes;
@@ -59,6 +63,7 @@ mod inbox;
 mod incoming;
 mod lanes;
 pub mod limits;
+mod logs;
 mod notice;
 mod notices;
 mod offers;
@@ -68,6 +73,7 @@ mod posting;
 mod questions;
 mod service;
 mod settings;
+mod showing;
 mod supervisor;
 mod tools;
 mod views;
@@ -80,5 +86,6 @@ mod tests;
 
 pub use error::{Error, Result};
 pub use house::Surroundings;
+pub use logs::{GroupLogs, OpenGate, ShownGroup};
 pub use service::Channels;
 pub use watch::Watch;

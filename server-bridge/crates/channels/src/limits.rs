@@ -75,6 +75,16 @@ pub const EDIT_TRIES: i64 = 5;
 pub const PARTS_MAX: usize = 5;
 /// Answers of questions without buttons are numbered on from question to question in a conversation, and from 1 again after this.
 pub const PLACES_MAX: i64 = 90;
+/// How many entries of a group's log are put into the outbox at once.
+pub const LOG_ENTRIES: i64 = 20;
+/// While so many messages wait to be sent to a conversation, no more of its group's log is put into the outbox.
+pub const LOG_WAITING: i64 = 20;
+/// How much of an entry of a group's log is shown, in characters; its messages are [`PARTS_MAX`] at most as well.
+pub const LOG_TEXT_MAX_CHARS: i64 = 48 * 1024;
+/// The hexadecimal digits of a binding's mark.
+pub const MARK_DIGITS: usize = 16;
+/// The hexadecimal digits of a send id in a log, its binding's mark included: as many as a send id may have.
+pub const SEND_ID_DIGITS: usize = 64;
 /// How long a question waits in a chat that is reached from a messenger.
 pub const ASK_PATIENCE_MS: i64 = 24 * 3_600_000;
 /// How long a code can be used, in milliseconds.

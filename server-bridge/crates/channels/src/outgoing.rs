@@ -78,6 +78,14 @@ fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
 /// The beginning of the sources of answers.
 pub(crate) const ANSWER: &str = "answer/";
 
+/// The beginning of the sources of what the log of a group shows; the mark of the binding follows.
+pub(crate) const LOG: &str = "log/";
+
+/// The mark of the binding that a row belongs to, if it shows the log of a group.
+fn mark_of(row: &Outgoing) -> Option<&str> {
+    row.source.strip_prefix(LOG)?.split('/').next()
+}
+
 /// The beginning of the sources of drafts.
 const DRAFT: &str = "draft/";
 
@@ -90,12 +98,20 @@ impl Inner {
     /// Sends everything that is to be sent to a conversation.
     pub(crate) async fn send_all(&self, lane: &ChannelLane) -> Result<()> {
         let mut pace = Pace::default();
+        let mut is_of_log = false;
         loop {
             let Some(live) = self.usable(lane.account_id) else { return Ok(()) };
             // A server that was killed may have sent something a moment before this one began.
             let distance = Duration::from_millis(live.platform.caps().send_every_ms);
             self.pause(distance.saturating_sub(self.begun.elapsed())).await;
-            let Some(row) = self.store.next_outgoing(lane).await? else { return Ok(()) };
+            let Some(row) = self.store.next_outgoing(lane).await? else {
+                if is_of_log {
+                    // More of the log may have waited for this.
+                    self.wake.notify_one();
+                }
+                return Ok(());
+            };
+            is_of_log |= mark_of(&row).is_some();
             let pause = match self.send_row(&live, &row).await? {
                 Next::GoOn => {
                     pace.reset();
@@ -133,6 +149,11 @@ impl Inner {
         {
             let why = "the person is no longer linked, or the group is off";
             return self.give_up(live, row, why).await;
+        }
+        if let Some(mark) = mark_of(row)
+            && !self.is_still_bound(live, row, mark).await?
+        {
+            return self.give_up(live, row, "the conversation no longer belongs to the group").await;
         }
         let Ok(mut payload) = serde_json::from_str::<Payload>(&row.payload_json) else {
             return self.give_up(live, row, "the stored message cannot be read").await;
@@ -271,7 +292,7 @@ impl Inner {
             Failure::Expired | Failure::Message(_) | Failure::Closed(_) => {
                 self.give_up(live, row, &text).await?;
                 if matches!(failure, Failure::Closed(_)) && row.is_group {
-                    self.store.close_conversation(&live.account, &row.conversation).await?;
+                    self.close(live, &row.conversation).await?;
                 }
                 Next::GoOn
             }

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::house::{Inner, Surroundings, to_json};
 use crate::inbox::AccountInbox;
 use crate::limits::{CODE_LIFETIME_MS, SEND_TIMEOUT};
+use crate::logs::GroupLogs;
 use crate::views;
 
 /// The channels of all users. Cheap to clone; every clone is the same.
@@ -39,7 +40,13 @@ impl Channels {
         self.0.begin_drafts();
     }
 
-    /// Looks for work at once: this node has become, or is no longer, the home of a user.
+    /// Lets conversations belong to these groups. Without it, none does.
+    pub fn show_groups(&self, groups: Arc<dyn GroupLogs>) {
+        // The first ones stay.
+        let _ = self.0.logs.set(groups);
+    }
+
+    /// Looks for work at once: this node has become, or is no longer, the home of a user, or something in a group changed.
     pub fn look(&self) {
         self.0.wake.notify_one();
     }

@@ -1,6 +1,7 @@
 //! Channels over chats with a scripted model, and a messenger in this process that fails in every way.
 
 mod asks;
+mod bound;
 mod cards;
 mod delivery;
 mod drafts;
@@ -115,6 +116,7 @@ impl World {
         let channels = Channels::new(&chats, store, around);
         chats.hooks().put(channels.clone());
         channels.offer_tools(&chats);
+        channels.show_groups(Arc::new(bound::Logs(store.clone())));
         (chats, channels)
     }
 

@@ -53,6 +53,7 @@ impl Inner {
         }
         self.look_at_changes().await;
         self.send_complete_answers().await?;
+        self.show_logs().await?;
         for lane in self.store.inbox_lanes(LANES).await? {
             self.receive(&lane);
         }

@@ -15,6 +15,7 @@
 //! | `house` | what all of it works on |
 //! | `service` | [`Groups`]: groups, people, agents, grants |
 //! | `log` | reading the log and posting to it |
+//! | `shown` | groups whose log is shown on a messenger |
 //! | `mentions` | the agents that a text asks |
 //! | `rights` | who may do what |
 //! | `worker` | the task that carries out calls and runs of chains |
@@ -59,6 +60,7 @@ mod persona;
 mod rights;
 mod runs;
 mod service;
+mod shown;
 mod talk;
 mod templates;
 mod tools;

@@ -37,6 +37,8 @@ pub(crate) enum Action {
     Rename,
     /// Adding, changing and removing editors and owners.
     ManageEditors,
+    /// Having the log shown to people who are not in the group.
+    Show,
     /// Deleting the group.
     Delete,
 }
@@ -50,7 +52,7 @@ impl Action {
             Self::RemoveAgent | Self::SetLead | Self::ChangeChains | Self::ManagePeople | Self::Rename => {
                 Access::Editor
             }
-            Self::ManageEditors | Self::Delete => Access::Owner,
+            Self::ManageEditors | Self::Show | Self::Delete => Access::Owner,
         }
     }
 }
@@ -85,7 +87,7 @@ mod tests {
             (Access::Reader, vec![Read, Grant, RemoveOwnAgent, Leave]),
             (Access::Member, vec![Post, Ask, AddAgent, RunChain, AnswerGate]),
             (Access::Editor, vec![RemoveAgent, SetLead, ChangeChains, ManagePeople, Rename]),
-            (Access::Owner, vec![ManageEditors, Delete]),
+            (Access::Owner, vec![ManageEditors, Show, Delete]),
         ];
         let mut checked = 0;
         for (access, _) in &table {
@@ -96,7 +98,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(checked, 4 * 16);
+        assert_eq!(checked, 4 * 17);
         let told = check(Access::Reader, Post).unwrap_err().message();
         assert!(told.starts_with("you are a reader of this group, and this needs member or more"), "{told}");
     }

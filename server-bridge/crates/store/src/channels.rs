@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `accounts` | bots on messengers, each with its sealed secrets |
 //! | `links` | who a person on a messenger is, the codes that link, groups |
+//! | `bindings` | conversations that belong to a group of people and agents |
 //! | `inbox` | what arrived, once each |
 //! | `answers` | answers that are not complete yet |
 //! | `outbox` | what is sent |
@@ -13,6 +14,7 @@
 
 mod accounts;
 mod answers;
+mod bindings;
 mod drafts;
 mod inbox;
 mod links;
@@ -25,6 +27,7 @@ mod tests;
 pub(crate) use accounts::place;
 pub use accounts::{ChannelAccount, ChannelDraft};
 pub use answers::{ChannelAnswer, HeldConversation, NewAnswer};
+pub use bindings::{ChannelBinding, EntryToShow};
 pub use drafts::{OrphanDraft, ShownDraft, draft_source};
 pub use inbox::{ChannelEvent, ChannelLane, InboxState, NewEvent, TakenEvents};
 pub use links::{ChannelLink, Person, Redeemed};

@@ -161,9 +161,10 @@ pub use audit::{AuditEntry, AuditRecord, AuditSearch};
 pub use background::BackgroundTurn;
 pub use backup::check_backup;
 pub use channels::{
-    ChannelAccount, ChannelAnswer, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink, HeldConversation,
-    InboxState, NewAnswer, NewEvent, NewOutgoing, NewPress, NoticeLink, OpenAsk, OrphanDraft, OutState,
-    OutboxCounts, Outgoing, Person, Press, Redeemed, ShownDraft, TakenEvents, draft_source,
+    ChannelAccount, ChannelAnswer, ChannelBinding, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink,
+    EntryToShow, HeldConversation, InboxState, NewAnswer, NewEvent, NewOutgoing, NewPress, NoticeLink,
+    OpenAsk, OrphanDraft, OutState, OutboxCounts, Outgoing, Person, Press, Redeemed, ShownDraft, TakenEvents,
+    draft_source,
 };
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;

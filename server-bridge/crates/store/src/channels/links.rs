@@ -283,7 +283,7 @@ impl Store {
         Ok(told.is_some())
     }
 
-    /// Has an account answer in a group, or no longer.
+    /// Has an account answer in a group, or no longer. Either way, the conversation belongs to no group of agents any more.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -293,15 +293,22 @@ impl Store {
         conversation: &str,
         is_on: bool,
     ) -> Result<()> {
-        let writer = self.database.writer(Scope::User(account.user));
+        let mut transaction = self.database.write(Scope::User(account.user)).await?;
+        let sql = "DELETE FROM channel_bindings WHERE account_id = $1 AND conversation = $2";
+        query(sql).bind(account.id).bind(conversation).execute(&mut transaction).await?;
         if is_on {
             let sql = "INSERT INTO channel_groups (account_id, conversation, created_at_ms) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-            query(sql).bind(account.id).bind(conversation).bind(self.now_ms()).execute(writer).await?;
+            query(sql)
+                .bind(account.id)
+                .bind(conversation)
+                .bind(self.now_ms())
+                .execute(&mut transaction)
+                .await?;
         } else {
             let sql = "DELETE FROM channel_groups WHERE account_id = $1 AND conversation = $2";
-            query(sql).bind(account.id).bind(conversation).execute(writer).await?;
+            query(sql).bind(account.id).bind(conversation).execute(&mut transaction).await?;
         }
-        Ok(())
+        Ok(transaction.commit().await?)
     }
 
     /// True if an account answers in a group.
@@ -326,6 +333,8 @@ impl Store {
                     AND t.user_id = channel_chats.user_id)",
             "UPDATE channel_groups SET conversation = $1 WHERE account_id = $2 AND conversation = $3
                 AND NOT EXISTS (SELECT 1 FROM channel_groups t WHERE t.account_id = $2 AND t.conversation = $1)",
+            "UPDATE channel_bindings SET conversation = $1 WHERE account_id = $2 AND conversation = $3
+                AND NOT EXISTS (SELECT 1 FROM channel_bindings t WHERE t.account_id = $2 AND t.conversation = $1)",
             "UPDATE channel_links SET conversation = $1 WHERE account_id = $2 AND conversation = $3",
             "UPDATE channel_answers SET conversation = $1 WHERE account_id = $2 AND conversation = $3",
             "UPDATE channel_outbox SET conversation = $1 WHERE account_id = $2 AND conversation = $3",
@@ -335,7 +344,8 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Forgets a conversation that the account was taken out of: its group is off, and nothing more is sent to it.
+    /// Forgets a conversation that the account was taken out of: its group is off, it belongs to no group of agents, and nothing
+    /// more is sent to it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -344,6 +354,7 @@ impl Store {
         let mut transaction = self.database.write(Scope::User(account.user)).await?;
         for sql in [
             "DELETE FROM channel_groups WHERE account_id = $1 AND conversation = $2 AND $3 > 0",
+            "DELETE FROM channel_bindings WHERE account_id = $1 AND conversation = $2 AND $3 > 0",
             "DELETE FROM channel_answers WHERE account_id = $1 AND conversation = $2 AND $3 > 0",
             "UPDATE channel_outbox SET state = 'failed', error = 'the conversation is closed', ended_at_ms = $3
                 WHERE account_id = $1 AND conversation = $2 AND state IN ('ready', 'sending')",

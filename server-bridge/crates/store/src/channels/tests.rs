@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::*;
-use crate::{ChatId, Clock, MessageRole, Name, Store, UserId, testing};
+use crate::{ChatId, Clock, EntryKind, MessageRole, Name, NewEntry, Store, UserId, testing};
 
 async fn user(store: &Store, name: &str, is_admin: bool) -> UserId {
     store.add_user(&Name::parse(name).unwrap(), "correct horse", is_admin).await.unwrap().id
@@ -414,4 +414,58 @@ async fn an_administrators_chat_is_one_link_that_ends_with_the_role_and_tells_ea
     assert!(tell(&["w"]).await.is_empty(), "nothing is told any more");
     store.remove_channel_link(root, phone).await.unwrap();
     assert!(store.told_notices(phone).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_that_is_on() {
+    let store = testing::empty().await;
+    let ada = user(&store, "ada", false).await;
+    let account = store.put_channel(ada, draft("tg")).await.unwrap();
+    let group = store.create_group(ada, "Work").await.unwrap();
+    store.post_notice(group, "earlier").await.unwrap();
+    store.set_channel_group(&account, "c", true).await.unwrap();
+    for (conversation, mark) in [("c", "00000000000000c1"), ("d", "00000000000000d1")] {
+        store.bind_conversation(&account, conversation, group, mark).await.unwrap();
+    }
+    assert!(!store.is_channel_group(account.id, "c").await.unwrap());
+    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "from the newest entry on");
+    let own = NewEntry {
+        group,
+        kind: EntryKind::Person,
+        author: "ada",
+        user: Some(ada),
+        text: "said in c",
+        asks_json: "[]",
+        send_id: Some("00000000000000c1ffff"),
+    };
+    store.post_entry(own, &[]).await.unwrap();
+    store.post_notice(group, "later").await.unwrap();
+    let behind = store.bindings_behind(1, 9).await.unwrap();
+    assert_eq!(behind.iter().map(|one| one.conversation.as_str()).collect::<Vec<_>>(), ["c", "d"]);
+    for (binding, is_own) in behind.iter().zip([true, false]) {
+        let entries = store.entries_to_show(binding, 9, 4).await.unwrap();
+        let shown: Vec<_> = entries.iter().map(|one| (one.text.as_str(), one.is_cut, one.is_own)).collect();
+        assert_eq!(shown, [("said", true, is_own), ("late", true, false)]);
+        let row = NewOutgoing { source: format!("log/{}/entry", binding.mark), ..outgoing(0) };
+        let upto = (entries[1].id, 0);
+        assert!(store.show_log(&account, binding, upto, std::slice::from_ref(&row)).await.unwrap());
+        assert!(!store.show_log(&account, binding, upto, &[NewOutgoing { part: 1, ..row }]).await.unwrap());
+    }
+    assert_eq!(store.outbox_counts(account.id).await.unwrap().waiting, 2);
+    store.post_notice(group, "while two wait").await.unwrap();
+    assert!(store.bindings_behind(1, 9).await.unwrap().is_empty(), "the log is the queue");
+    assert_eq!(store.bindings_behind(2, 9).await.unwrap().len(), 2);
+    store.move_conversation(&account, "c", "e").await.unwrap();
+    let moved = store.channel_binding(account.id, "e").await.unwrap().unwrap();
+    // One that was read before the move writes to where it moved.
+    let row = NewOutgoing { source: "log/moved".to_owned(), ..outgoing(0) };
+    let before = ChannelBinding { conversation: "c".to_owned(), ..moved.clone() };
+    assert!(store.show_log(&account, &before, (moved.shown_entry + 9, 0), &[row]).await.unwrap());
+    let lanes = store.outbox_lanes(9).await.unwrap();
+    assert_eq!(lanes.iter().map(|lane| lane.conversation.as_str()).collect::<Vec<_>>(), ["e", "d"]);
+    store.set_channel_group(&account, "e", true).await.unwrap();
+    assert_eq!(store.channel_binding(account.id, "e").await.unwrap(), None);
+    assert!(!store.show_log(&account, &moved, (99, 0), &[]).await.unwrap(), "it has ended");
+    store.delete_group(group).await.unwrap();
+    assert_eq!(store.channel_binding(account.id, "d").await.unwrap(), None);
 }

@@ -354,6 +354,23 @@ impl Store {
             .await?)
     }
 
+    /// The gates of a group after this one that wait for an answer, in their order.
+    ///
+    /// # Errors
+    /// [`Error::Database`].
+    pub async fn open_gates(&self, group: i64, after: i64) -> Result<Vec<GateRow>> {
+        Ok(query_as(concat!(
+            "SELECT ",
+            gate_columns!(),
+            " FROM group_gates WHERE reply IS NULL AND id > $2
+                AND run_id IN (SELECT id FROM group_runs WHERE group_id = $1 AND ended_at_ms IS NULL) ORDER BY id"
+        ))
+        .bind(group)
+        .bind(after)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
     /// A gate of a group's run.
     ///
     /// # Errors

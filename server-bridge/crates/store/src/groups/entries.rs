@@ -156,6 +156,17 @@ impl Store {
         Ok((posted, ids, true))
     }
 
+    /// Has the server say something in a group's log.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn post_notice(&self, group: i64, text: &str) -> Result<()> {
+        let mut transaction = self.database.write(Scope::Group(group)).await?;
+        NewEntry::of_server(group, text).insert(&mut transaction, None, self.now_ms()).await?;
+        touch(&mut transaction, group, self.now_ms()).await?;
+        Ok(transaction.commit().await?)
+    }
+
     /// Entries of a group after this one, the oldest first; true if there are more than `limit`, or than 8 MiB of text.
     ///
     /// # Errors

@@ -23,7 +23,53 @@ pub(super) const TABLE: &[Row] = &[
         "本群已开启回复：我会回复已绑定并提及我的成员，每人使用各自的会话。所有成员都能看到回复。",
     ),
     ("This group is off.", "本群已关闭回复。"),
-    ("Write /group on or /group off.", "请发送 /group on 或 /group off。"),
+    (
+        "Write /group on, /group off, or /group use with the title of a group.",
+        "请发送 /group on、/group off，或 /group use 加上群组的名称。",
+    ),
+    // A conversation that belongs to a group of people and agents.
+    (
+        "Write the group's title or number after the command, as in /group use Work",
+        "请在命令后写上群组的名称或编号，例如 /group use Work",
+    ),
+    (
+        "This messenger lets the bot only reply, so the messages of a group cannot come here.",
+        "此平台只允许机器人回复消息，群组的消息无法发到这里。",
+    ),
+    (
+        "This conversation belongs to the group {} now: what you write here with a mention of me is posted there, and everybody here reads all that is said there. Only those who are linked and in the group can write. /group off ends that.",
+        "此对话现在属于群组 {0}：你在这里提及我所写的内容会发到该群组，这里的所有人都能看到该群组中的全部消息。只有已绑定且在该群组中的人可以发言。发送 /group off 可停止。",
+    ),
+    (
+        "This conversation no longer belongs to its group: the owner of this bot is no longer an owner of the group.",
+        "此对话不再属于原来的群组：此机器人的所有者已不再是该群组的所有者。",
+    ),
+    (
+        "You are not in the group that this conversation belongs to; ask an owner of the group to add you.",
+        "你不在此对话所属的群组中；请联系群组所有者将你加入。",
+    ),
+    ("Files are not posted to the group, only texts.", "文件不会发到群组，只发送文字。"),
+    (
+        "What you write here with a mention of me is posted to the group, and @NAME asks an agent; everything else that is said in the group is shown here.",
+        "你在这里提及我所写的内容会发到群组，@名称 可询问智能体；群组中的其他消息都会显示在这里。",
+    ),
+    (
+        "/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain",
+        "/approve 编号、/edit 编号 内容、/redo 编号 内容、/more 编号、/stop 编号  回答链的问题",
+    ),
+    ("/group off  end this, for the owner of this bot", "/group off  停止（仅限此机器人的所有者）"),
+    ("Write the question's number after the command, as in {}", "请在命令后写上问题的编号，例如 {0}"),
+    ("{} answered question {}: {}.", "{0} 回答了问题 {1}：{2}。"),
+    ("The chain {} asks:", "链 {0} 提问："),
+    ("Answer with a mention of me:", "请提及我并回复："),
+    ("/edit {} TEXT", "/edit {0} 内容"),
+    ("/redo {} TEXT", "/redo {0} 内容"),
+    ("… The rest is on the server's page, in this group.", "… 其余内容见服务器网页上的此群组。"),
+    (
+        "{} has this log shown on {} (channel {}): everybody in a conversation there reads it from now on.",
+        "{0} 已将此群组的消息显示在 {1}（渠道 {2}）：从现在起，那里某个对话中的所有人都能看到。",
+    ),
+    ("This log is no longer shown on {} (channel {}).", "此群组的消息不再显示在 {0}（渠道 {1}）。"),
     (
         "Write the file's name after the command, as in /send report.pdf",
         "请在命令后写上文件名，例如 /send report.pdf",
@@ -37,6 +83,10 @@ pub(super) const TABLE: &[Row] = &[
         "/send FILE  把此会话工作区中的文件发送到当前对话",
     ),
     ("/group on  answer in this group; /group off ends that", "/group on  在本群回复；/group off 停止回复"),
+    (
+        "/group use NAME  show the log of a group of people and agents in this group, and post there what is said here",
+        "/group use 名称  在本群显示一个由人和智能体组成的群组的消息，并把这里的发言发到该群组",
+    ),
     ("… The rest is on the page: {}", "… 其余内容见网页：{0}"),
     ("… The rest is on the server's page, in this chat.", "… 其余内容见服务器网页上的此会话。"),
     ("The command ended without output.", "命令已结束，没有输出。"),

@@ -14,6 +14,14 @@ pub(super) const TABLE: &[Row] = &[
         "nobody was asked: mention an agent with @handle, or choose a lead",
         "没有询问任何智能体：请用 @名称 提及一个智能体，或指定主智能体",
     ),
+    (
+        "you are in no group {}; `sandbridge group list` shows yours",
+        "你不在群组 {0} 中；`sandbridge group list` 会列出你所在的群组",
+    ),
+    (
+        "you are in several groups {}; name one by its number: {}",
+        "你所在的群组中有多个名为 {0}；请用编号指定其中一个：{1}",
+    ),
     ("there is no agent @{} in this group", "此群组中没有智能体 @{0}"),
     ("there is no chain {} in this group", "此群组中没有链 {0}"),
     ("there is no user {} on this server", "此服务器上没有用户 {0}"),

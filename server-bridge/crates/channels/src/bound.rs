@@ -1,0 +1,219 @@
+//! Conversations that belong to a group of people and agents: what members say there is posted to its log.
+//!
+//! ```text
+//!   /group use NAME ─▶ binding ─▶ a member's message with a mention ─▶ the log, once (its send id begins with the binding's mark)
+//!                                 the log's entries by others (`showing`) ─▶ the conversation, once each
+//! ```
+//! Everybody in the conversation reads the log, so a binding needs an owner of the group. It ends with `/group on` and `/group off`, with the
+//! group, when the bot leaves the conversation, and when the bot's owner is no longer an owner of the group.
+
+use std::sync::Arc;
+
+use api::chain::GateAnswer;
+use api::words::GateReply;
+use platforms::Styled;
+use platforms::event::Message;
+use sha2::{Digest as _, Sha256};
+use store::{ChannelBinding, User, hex};
+
+use crate::answers::{Target, parts};
+use crate::error::{Error, Result};
+use crate::house::{Inner, Live};
+use crate::incoming::{Handled, Incoming, after_word};
+use crate::limits::{MARK_DIGITS, SEND_ID_DIGITS};
+use crate::logs::GroupLogs;
+use crate::words::quoted_for_group;
+
+/// What works in such a conversation.
+const HELP: &str = "What you write here with a mention of me is posted to the group, and @NAME asks an agent; everything else that is said in the group is shown here.\n/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain\n/group off  end this, for the owner of this bot";
+
+/// Said if a message has files.
+const NO_FILES: &str = "Files are not posted to the group, only texts.";
+
+/// A binding that holds.
+pub(crate) struct Bound {
+    pub(crate) binding: ChannelBinding,
+    /// The owner of the bot, who is an owner of the group.
+    pub(crate) owner: User,
+}
+
+impl Inner {
+    /// The groups, once the server has them.
+    pub(crate) fn logs(&self) -> Option<&Arc<dyn GroupLogs>> {
+        self.logs.get()
+    }
+
+    /// A binding, if it still holds; ends it if the owner of the bot may no longer show the log.
+    pub(crate) async fn holds(&self, live: &Live, binding: ChannelBinding) -> Result<Option<Bound>> {
+        let Some(logs) = self.logs() else { return Ok(None) };
+        let Some(owner) = self.store.user_by_id(live.account.user).await? else { return Ok(None) };
+        match logs.shown(&owner, binding.group).await {
+            Ok(_) => Ok(Some(Bound { binding, owner })),
+            Err(error) if matches!(error.kind(), "forbidden" | "not_found") => {
+                let text = "This conversation no longer belongs to its group: the owner of this bot is no longer an owner of the group.";
+                let text = self.chats.language(owner.id).translated(text);
+                let target = Target::unasked(&binding.conversation, true, None);
+                let payloads = parts(&*live.platform, &Styled::plain(&text), "…");
+                let rows = target.rows(live.account.id, &format!("unbound/{}", binding.mark), payloads);
+                if self.store.unbind_conversation(&live.account, &binding, &rows).await? {
+                    self.note_end(live, &binding).await;
+                    self.wake.notify_one();
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Records that a binding ended, and says so in the log. A failure is only logged, because the binding has ended.
+    pub(crate) async fn note_end(&self, live: &Live, binding: &ChannelBinding) {
+        let account = &live.account;
+        let target = format!("{} in {}: group {}", account.name, binding.conversation, binding.group);
+        self.audit(Some(&account.owner), "channel.group.unbind", &target, "ok").await;
+        let Some(logs) = self.logs() else { return };
+        let text = format!("This log is no longer shown on {} (channel {}).", account.kind, account.name);
+        if let Err(error) = logs.note(binding.group, &text).await {
+            tracing::info!(%error, group = binding.group, "a group was not told that its log is no longer shown");
+        }
+    }
+
+    /// Has a conversation belong to a group, as the owner of the bot wishes.
+    pub(crate) async fn bind(&self, incoming: &Incoming<'_>, user: &User, name: &str) -> Result<Handled> {
+        let Incoming { live, event, .. } = incoming;
+        let (account, conversation) = (&live.account, &event.conversation.id);
+        let say = |text: &str| Ok(incoming.say(None, self.chats.language(user.id), text));
+        if name.is_empty() {
+            return say("Write the group's title or number after the command, as in /group use Work");
+        }
+        if live.platform.caps().reply_window_ms.is_some() {
+            return say(
+                "This messenger lets the bot only reply, so the messages of a group cannot come here.",
+            );
+        }
+        let Some(logs) = self.logs() else { return Ok(Handled::silent()) };
+        let group = match logs.named(user, name).await {
+            Ok(group) => group,
+            Err(error) => return self.refused(incoming, user, error),
+        };
+        let before = self.store.channel_binding(account.id, conversation).await?;
+        // After a crash the same command comes again.
+        if before.as_ref().is_none_or(|before| before.group != group.id) {
+            let text = format!(
+                "{} has this log shown on {} (channel {}): everybody in a conversation there reads it from now on.",
+                user.name, account.kind, account.name
+            );
+            logs.note(group.id, &text).await?;
+            let mark = format!("{:0digits$x}", rand::random::<u64>(), digits = MARK_DIGITS);
+            self.store.bind_conversation(account, conversation, group.id, &mark).await?;
+            if let Some(before) = &before {
+                self.note_end(live, before).await;
+            }
+            let target = format!("{} in {conversation}: group {}", account.name, group.id);
+            self.audit(Some(&user.name), "channel.group.bind", &target, "ok").await;
+        }
+        let title = &group.title;
+        say(&format!(
+            "This conversation belongs to the group {title:?} now: what you write here with a mention of me is posted there, and everybody here reads all that is said there. Only those who are linked and in the group can write. /group off ends that."
+        ))
+    }
+
+    /// Handles what a person who is linked wrote, with a mention, in a conversation that belongs to a group.
+    pub(crate) async fn hear_bound(
+        &self,
+        incoming: &Incoming<'_>,
+        user: &User,
+        message: &Message,
+        binding: ChannelBinding,
+    ) -> Result<Handled> {
+        let Incoming { live, row, is_behind, .. } = incoming;
+        let Some(Bound { binding, .. }) = self.holds(live, binding).await? else {
+            return Ok(Handled::silent());
+        };
+        let Some(logs) = self.logs() else { return Ok(Handled::silent()) };
+        if *is_behind {
+            return Ok(Handled::Later);
+        }
+        let say = |text: &str| Ok(incoming.say(None, self.chats.language(user.id), text));
+        let text = message.text.trim();
+        if text == "/help" {
+            return say(HELP);
+        }
+        if let Some((reply, rest)) = gate_command(text) {
+            return self.answer_gate(incoming, user, binding.group, reply, rest).await;
+        }
+        if text.is_empty() {
+            return if message.media.is_empty() { Ok(Handled::silent()) } else { say(NO_FILES) };
+        }
+        let said = quoted_for_group(text, message.quoted.as_ref());
+        let event = hex(&Sha256::digest(&row.platform_id));
+        let send_id = format!("{}{}", binding.mark, &event[..SEND_ID_DIGITS - MARK_DIGITS]);
+        match logs.post(user, binding.group, said, send_id).await {
+            Ok(mut notes) => {
+                if !message.media.is_empty() {
+                    notes.push(NO_FILES.to_owned());
+                }
+                if notes.is_empty() { Ok(Handled::silent()) } else { say(&notes.join("\n")) }
+            }
+            Err(error) => self.refused(incoming, user, error),
+        }
+    }
+
+    async fn answer_gate(
+        &self,
+        incoming: &Incoming<'_>,
+        user: &User,
+        group: i64,
+        reply: GateReply,
+        rest: &str,
+    ) -> Result<Handled> {
+        let say = |text: &str| Ok(incoming.say(None, self.chats.language(user.id), text));
+        let Some(logs) = self.logs() else { return Ok(Handled::silent()) };
+        let (number, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let Ok(gate) = number.parse::<i64>() else {
+            return say(&format!(
+                "Write the question's number after the command, as in /{} 7",
+                reply.as_str()
+            ));
+        };
+        let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        match logs.answer_gate(user, group, gate, GateAnswer { reply: reply.clone(), text }).await {
+            Ok(()) => say(&format!("{} answered question {gate}: {}.", user.name, reply.as_str())),
+            Err(error) => self.refused(incoming, user, error),
+        }
+    }
+
+    /// Says why something was refused, or has it tried again later.
+    fn refused(&self, incoming: &Incoming<'_>, user: &User, error: Error) -> Result<Handled> {
+        let language = self.chats.language(user.id);
+        match error {
+            Error::Refused { kind: "busy" | "unavailable", .. } => Ok(Handled::Later),
+            Error::Store(error) if !error.is_callers() => Err(error.into()),
+            Error::Store(store::Error::NotFound { what: "group", .. }) => {
+                let text = "You are not in the group that this conversation belongs to; ask an owner of the group to add you.";
+                Ok(incoming.say(None, language, text))
+            }
+            error => Ok(incoming.say(None, language, &error.message())),
+        }
+    }
+}
+
+/// The answer to a gate that a text begins with, and what follows it.
+fn gate_command(text: &str) -> Option<(GateReply, &str)> {
+    let answers = text.strip_prefix('/')?;
+    GateReply::known().find_map(|reply| after_word(answers, reply.as_str()).map(|rest| (reply, rest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_answers_of_gates_are_commands() {
+        assert_eq!(gate_command("/approve 7"), Some((GateReply::Approve, "7")));
+        assert_eq!(gate_command("/redo 7 make it\nshort"), Some((GateReply::Redo, "7 make it\nshort")));
+        assert_eq!(gate_command("/stop"), Some((GateReply::Stop, "")));
+        for other in ["/stopping 7", "approve 7", "/cancel", "!approve 7", "/ approve 7", ""] {
+            assert_eq!(gate_command(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The logs of groups of people and agents, as channels use them. Who may do what in a group is decided behind this interface.
+
+use api::chain::{GateAnswer, GateView};
+use futures_util::future::BoxFuture;
+use store::User;
+
+use crate::error::Result;
+
+/// A group whose log may be shown on a messenger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownGroup {
+    /// The id.
+    pub id: i64,
+    /// Its title.
+    pub title: String,
+}
+
+/// A gate that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenGate {
+    /// The name of its chain.
+    pub chain: String,
+    /// The gate.
+    pub gate: GateView,
+}
+
+/// The groups of all users.
+pub trait GroupLogs: Send + Sync {
+    /// The group that a user calls by this number or title, if they may show its log on a messenger.
+    ///
+    /// # Errors
+    /// [`crate::Error`] that says why not.
+    fn named<'a>(&'a self, user: &'a User, name: &'a str) -> BoxFuture<'a, Result<ShownGroup>>;
+
+    /// A group, if a user may show its log on a messenger.
+    ///
+    /// # Errors
+    /// [`crate::Error`] of the kind `forbidden` or `not_found` if they no longer may.
+    fn shown<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, Result<ShownGroup>>;
+
+    /// Has the server say something in a log.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    fn note<'a>(&'a self, group: i64, text: &'a str) -> BoxFuture<'a, Result<()>>;
+
+    /// Posts a person's message and asks the agents that it mentions; a repeated send id posts nothing again. Returns what its author should
+    /// know.
+    ///
+    /// # Errors
+    /// [`crate::Error`] of the kind `not_found` if the user is not in the group; one that says what to change.
+    fn post<'a>(
+        &'a self,
+        user: &'a User,
+        group: i64,
+        text: String,
+        send_id: String,
+    ) -> BoxFuture<'a, Result<Vec<String>>>;
+
+    /// The gates of a group after this one that wait for an answer, in their order.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    fn open_gates(&self, group: i64, after: i64) -> BoxFuture<'_, Result<Vec<OpenGate>>>;
+
+    /// Answers a gate: the first answer counts.
+    ///
+    /// # Errors
+    /// [`crate::Error`] that says why the answer does not count.
+    fn answer_gate<'a>(
+        &'a self,
+        user: &'a User,
+        group: i64,
+        gate: i64,
+        answer: GateAnswer,
+    ) -> BoxFuture<'a, Result<()>>;
+}

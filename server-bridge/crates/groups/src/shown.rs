@@ -1,0 +1,70 @@
+//! Groups whose log is shown elsewhere, such as in a conversation of a messenger: everybody there reads it, so only an owner has it shown.
+
+use api::chain::GateView;
+use store::{Group, User};
+
+use crate::error::{Error, Result};
+use crate::rights::Action;
+use crate::service::Groups;
+use crate::views;
+
+impl Groups {
+    /// The id and the title of the group that a user calls by this number or title, if they may have its log shown.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the user is in no such group or in several, or is no owner of it.
+    pub async fn group_to_show(&self, user: &User, name: &str) -> Result<(i64, String)> {
+        let of_user = self.0.store.groups(user.id).await?;
+        let is_number = |group: &&Group| name.trim_start_matches('#') == group.id.to_string();
+        let mut named: Vec<_> = of_user.iter().filter(is_number).collect();
+        if named.is_empty() {
+            named =
+                of_user.iter().filter(|group| group.title.to_lowercase() == name.to_lowercase()).collect();
+        }
+        match named[..] {
+            [group] => self.may_show(user, group.id).await.map(|title| (group.id, title)),
+            [] => Err(Error::refused(
+                "not_found",
+                format!("you are in no group {name:?}; `sandbridge group list` shows yours"),
+            )),
+            _ => {
+                let ids: Vec<_> = named.iter().map(|group| group.id.to_string()).collect();
+                Err(Error::invalid(format!(
+                    "you are in several groups {name:?}; name one by its number: {}",
+                    ids.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// The title of a group, if a user may have its log shown.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the user is not in it; [`Error::Refused`] if they are no owner of it.
+    pub async fn may_show(&self, user: &User, group: i64) -> Result<String> {
+        Ok(self.0.group_for(user, group, Action::Show).await?.title)
+    }
+
+    /// Has the server say something in a group's log.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn note(&self, group: i64, text: &str) -> Result<()> {
+        self.0.store.post_notice(group, text).await?;
+        self.0.tell_all(group).await;
+        Ok(())
+    }
+
+    /// The gates of a group after this one that wait for an answer, each with the name of its chain.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn open_gates(&self, group: i64, after: i64) -> Result<Vec<(String, GateView)>> {
+        let mut open = Vec::new();
+        for gate in self.0.store.open_gates(group, after).await? {
+            let run = self.0.store.group_run(group, gate.run_id).await?;
+            open.push((run.chain, views::gate(&gate)));
+        }
+        Ok(open)
+    }
+}

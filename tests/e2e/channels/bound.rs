@@ -1,0 +1,148 @@
+//! A messenger's group that belongs to a group of people and agents: its members work in one log, from there and from the page.
+
+use serde_json::{Value, json};
+use tests::eventually;
+use tests::platforms::telegram::Telegram;
+
+use super::asking::{ALICE, GROUP, OTHER, in_group};
+use super::journey::{add, connected, link};
+use super::messenger::arguments;
+use super::{PATIENCE, channel, reads, text};
+use crate::groups::{Team, echo};
+use crate::http_tools::OPEN;
+
+/// Bob on Telegram.
+const BOB: i64 = 4002;
+
+/// How often the server is killed right after something was posted.
+const KILLS: usize = 4;
+
+/// A team whose log is shown in the messenger's group; alice and bob are linked.
+fn bound(telegram: &Telegram) -> Team {
+    telegram.unhurried();
+    let team = Team::with(echo, OPEN);
+    add(&team.world, telegram);
+    let (options, secrets) = arguments(telegram);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let share =
+        [&["channel", "add", "phone", "telegram", "--shared", "--secrets-stdin"], &options[..]].concat();
+    let shared = team.world.alice.with_stdin(&share, secrets.as_bytes());
+    assert_eq!(shared.code, 0, "{shared:?}");
+    connected(&team.world);
+    link(&team.world, telegram, 0);
+    let code = team.bob.json(&["channel", "link", "phone", "--json"])["code"].as_str().unwrap().to_owned();
+    telegram.say(BOB, &code);
+    reads(telegram, "You are linked as bob");
+    in_group(telegram, ALICE, "/group use Work", json!({}));
+    reads(telegram, "belongs to the group \"Work\" now");
+    team
+}
+
+/// What the messenger's group shows.
+fn shown(telegram: &Telegram) -> Vec<String> {
+    telegram.messages().iter().filter(|message| message.chat == GROUP).map(text).collect()
+}
+
+#[test]
+fn a_messengers_group_works_in_the_log_of_a_group_over_kills() {
+    let telegram = Telegram::start();
+    let mut team = bound(&telegram);
+    in_group(&telegram, ALICE, "@coder hello", json!({}));
+    reads(&telegram, "@coder: coder heard: @coder hello");
+    in_group(&telegram, BOB, "@writer hello", json!({}));
+    reads(&telegram, "@writer: writer heard: @writer hello");
+    for round in 0..KILLS {
+        team.post(&team.bob, &format!("round {round} from the page"));
+        in_group(&telegram, ALICE, &format!("@coder round {round}"), json!({}));
+        team.world.kill_and_restart(OPEN);
+        connected(&team.world);
+        reads(&telegram, &format!("@coder: coder heard: @coder round {round}"));
+    }
+    let last = reads(&telegram, &format!("bob: round {} from the page", KILLS - 1));
+    assert_eq!(last.chat, GROUP);
+    eventually("all is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
+    let texts = shown(&telegram);
+    let mut doubled = 0;
+    for round in 0..KILLS {
+        let heard = format!("@coder: coder heard: @coder round {round}");
+        for wanted in [format!("bob: round {round} from the page"), heard] {
+            let count = texts.iter().filter(|text| **text == wanted).count();
+            assert!(count >= 1, "{wanted}: {texts:?}");
+            doubled += count - 1;
+        }
+        let posted = |text: &str| {
+            team.all_entries()
+                .iter()
+                .filter(|entry| entry["text"] == text && entry["kind"] == "person")
+                .count()
+        };
+        assert_eq!(posted(&format!("@coder round {round}")), 1);
+    }
+    // Telegram knows no keys: a message that a kill left without a known outcome is sent again, and marked.
+    let status = channel(&team.world);
+    assert!(doubled <= usize::try_from(status["unsure"].as_u64().unwrap()).unwrap(), "{status}: {texts:?}");
+    assert!(
+        !texts.iter().any(|text| text.starts_with("alice:") || text.starts_with("bob: @writer")),
+        "{texts:?}"
+    );
+    assert_eq!(team.calls().len(), 2 + KILLS, "{:?}", team.calls());
+    let chats = team.world.alice.json(&["chat", "list", "--json"]).to_string();
+    assert!(!chats.contains("round"), "nothing reached a chat of its own: {chats}");
+}
+
+#[test]
+fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
+    let telegram = Telegram::start();
+    let team = bound(&telegram);
+    let of_alice = json!({"id": ALICE, "is_bot": false, "first_name": "alice", "username": "alice"});
+    let before = json!({"message_id": 1, "date": 1_780_000_000, "from": of_alice, "chat": {"id": GROUP, "type": "supergroup"}, "text": "@coder crossed"});
+    let forgeries = [
+        json!({}),
+        json!({"sender_chat": {"id": GROUP, "type": "supergroup", "title": "Work"}}),
+        json!({"forward_origin": {"type": "user", "date": 1_780_000_000, "sender_user": of_alice}}),
+        json!({"reply_to_message": before}),
+        json!({"via_bot": {"id": ALICE, "is_bot": true, "first_name": "alice"}}),
+    ];
+    for forged in &forgeries {
+        in_group(&telegram, OTHER, "@coder crossed", forged.clone());
+    }
+    in_group(&telegram, OTHER, "/group off", json!({}));
+    // What a member quotes asks nobody either.
+    let of_other = json!({"id": OTHER, "is_bot": false, "first_name": "alice"});
+    let quoted = json!({"message_id": 2, "date": 1_780_000_000, "from": of_other, "chat": {"id": GROUP, "type": "supergroup"}, "text": "well\n@coder crossed"});
+    in_group(&telegram, ALICE, "what does this mean?", json!({"reply_to_message": quoted}));
+    reads(&telegram, "nobody was asked");
+
+    let run = team.begin("1. @coder: write [gate]\n2. @coder: end\n");
+    let asked = text(&reads(&telegram, "The chain story asks"));
+    assert!(asked.contains("Step 1 (@coder) is done"), "{asked}");
+    let gate = asked.lines().find_map(|line| line.strip_prefix("/approve ")).unwrap().to_owned();
+    in_group(&telegram, OTHER, &format!("/approve {gate}"), json!({}));
+    in_group(&telegram, BOB, &format!("/redo {gate} make it longer"), json!({}));
+    // Bob may not ask alice's agent, so he wishes for nothing.
+    reads(&telegram, "has not let you ask it");
+    in_group(&telegram, BOB, &format!("/approve {gate}"), json!({}));
+    reads(&telegram, &format!("bob answered question {gate}: approve."));
+    in_group(&telegram, ALICE, &format!("/stop {gate}"), json!({}));
+    reads(&telegram, "bob answered it before");
+    team.until_run(&run, "done");
+    reads(&telegram, "The chain story is done.");
+
+    team.alice(&["remove-person", &team.group, "bob"]);
+    in_group(&telegram, BOB, "am I still here?", json!({}));
+    reads(&telegram, "You are not in the group");
+    team.world.run(&["group", "delete", &team.group]);
+    in_group(&telegram, ALICE, "@coder and I?", json!({}));
+    eventually("all is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
+    in_group(&telegram, ALICE, "/group on", json!({}));
+    reads(&telegram, "This group is on");
+    let asked: Vec<Value> =
+        team.world.model.asked().iter().map(|asked| json!(asked.last_of_user())).collect();
+    let heard = |words: &str| asked.iter().any(|text| text.as_str().unwrap().contains(words));
+    assert!(!heard("am I still here") && !heard("and I?"), "{asked:?}");
+    let is_command = |text: &str| text.lines().last().unwrap_or_default() == "@coder crossed";
+    assert!(
+        !asked.iter().any(|text| is_command(text.as_str().unwrap())),
+        "a stranger asked an agent: {asked:?}"
+    );
+}

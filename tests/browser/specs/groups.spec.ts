@@ -33,6 +33,9 @@ const entries = (page: Page) => page.getByTestId("entry");
 const steps = (page: Page) => page.getByTestId("run-step");
 const openGroup = (page: Page) => page.getByTestId("group").getByRole("button", { name: "Work" }).click();
 
+/** A file's text, or nothing while there is none. */
+const readIfThere = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : "");
+
 /** The agents say the last line that they are asked; "wait" takes until it is stopped. */
 function echo(asked: Parameters<typeof lastOfUser>[0]) {
   const line = lastOfUser(asked).split("\n").at(-1) ?? "";
@@ -154,10 +157,11 @@ test("a chain is made as a list, its gate is answered by another person on a pho
   await bobs.context().close();
 });
 
-test("files go from one machine to the next with a step, and missing ones are a question to a person", async ({ page, browser, model, alice, laptop, team }) => {
+test("a journey: a mention, a chain whose question is answered on a phone, a file that is handed over, a killed server, a replay and a stop", async ({ page, browser, server, model, alice, laptop, team }) => {
   // What bob wishes for at the gate is done on her machine.
   await alice.run(["group", "grant", String(team.group), "coder", "bob", "--mode", "own"]);
   let attempts = 0;
+  let isKilled = false;
   model.answers((asked) => {
     const system = String(asked.messages[0]?.content);
     const result = String(asked.messages.at(-1)?.content);
@@ -168,11 +172,16 @@ test("files go from one machine to the next with a step, and missing ones are a 
       return attempts === 1 ? { say: "It rains." } : { call: [["Shell", { command: "mkdir -p report && printf '12 mm' > report/rain.txt" }]] };
     }
     if (system.includes("You are @writer")) {
-      return isAfterTool(asked) ? { say: `It says ${result.includes("12 mm") ? "12 mm" : "nothing"}.` } : { call: [["Shell", { command: "cat handed/1/1/report/rain.txt" }]] };
+      if (!isAfterTool(asked)) return { call: [["Shell", { command: "cat handed/1/1/report/rain.txt; echo once >> read.log" }]] };
+      return isKilled ? { say: `It says ${result.includes("12 mm") ? "12 mm" : "nothing"}.` } : { stream: never() };
     }
-    return { say: "checked" };
+    return echo(asked);
   });
   await openGroup(page);
+  const field = page.getByLabel("Message", { exact: true });
+  await field.fill("@tester are you there?");
+  await field.press("Enter");
+  await expect(entries(page).last()).toContainText("@tester · tower");
   const parts = page.getByRole("navigation", { name: "Parts of the group" });
   await parts.getByRole("link", { name: "Chains" }).click();
   await page.getByRole("button", { name: "New chain" }).click();
@@ -197,13 +206,22 @@ test("files go from one machine to the next with a step, and missing ones are a 
   await gate.getByRole("button", { name: "Do it again" }).click();
   await gate.getByLabel("What to change").fill("make the report");
   await gate.getByRole("button", { name: "Do it again" }).click();
+
+  // The server is killed while the writer answers: the panel is right after a reload, and the run goes on.
+  await expect.poll(() => readIfThere(join(team.desk.workspace, "read.log"))).toBe("once\n");
+  isKilled = true;
+  await server.restart("SIGKILL");
+  await page.reload();
+  await expect(steps(page).nth(0)).toContainText("2 attempts");
+  await expect(steps(page).nth(0)).toHaveAttribute("data-state", "done");
   for (const of of [page, bobs]) {
-    await expect(of.getByTestId("run-state")).toHaveText("done");
+    await expect(of.getByTestId("run-state")).toHaveText("done", { timeout: 60_000 });
     await expect(steps(of).nth(0)).toContainText("2 attempts");
     await expect(steps(of).nth(1)).toContainText("received files in handed/1/1");
     await expect(steps(of).nth(2)).not.toContainText("received files");
   }
   await expectAccessible(bobs);
+  expect(readFileSync(join(team.desk.workspace, "read.log"), "utf8")).toBe("once\n");
   expect(readFileSync(join(team.desk.workspace, "handed/1/1/report/rain.txt"), "utf8")).toBe("12 mm");
   expect(existsSync(join(laptop.workspace, "handed"))).toBe(false);
   await page.getByRole("button", { name: "Replay" }).click();
@@ -211,6 +229,10 @@ test("files go from one machine to the next with a step, and missing ones are a 
   await expect(page.getByTestId("replay")).toContainText("It says 12 mm.");
   await parts.getByRole("link", { name: "Log" }).click();
   await expect(entries(page).filter({ hasText: "Step 1 (@coder) handed files to @writer" })).toContainText("desk");
+  await field.fill("@tester wait for the rain");
+  await field.press("Enter");
+  await page.getByRole("button", { name: "Stop @tester" }).click();
+  await expect(page.getByTestId("call")).toHaveCount(0);
   expect(errors).toEqual([]);
   await bobs.context().close();
 });

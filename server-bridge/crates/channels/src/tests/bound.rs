@@ -365,6 +365,7 @@ async fn a_gate_is_shown_once_after_what_it_asks_about_and_the_first_answer_coun
         user: world.root.id,
         user_name: "root",
         send_id: None,
+        gate: None,
     };
     let run = world.store.begin_run(run).await.unwrap();
     let run = world.store.group_run(group, run).await.unwrap();

@@ -210,7 +210,7 @@ async fn each_entry_is_shown_once_in_order_over_restarts_and_lost_answers() {
     }
     let waiting = async || {
         let channel = world.channels.list(&world.root).await.unwrap().channels.remove(0);
-        i64::try_from(channel.waiting).unwrap()
+        channel.waiting
     };
     until("some are in the outbox", async || (waiting().await >= LOG_WAITING).then_some(())).await;
     assert!(waiting().await < LOG_WAITING + LOG_ENTRIES, "the log is the queue");

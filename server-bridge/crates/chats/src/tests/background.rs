@@ -50,6 +50,13 @@ async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
     agents.into_iter().map(|agent| agent.status).collect()
 }
 
+/// Waits until there is a result on record of which no turn was told, which no event says; returns it.
+async fn on_record(bench: &Bench, talk: &Talk) -> String {
+    let untold = async || bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
+    until("its result is on record", async || !untold().await.is_empty()).await;
+    untold().await.remove(0).result_text.unwrap()
+}
+
 /// Waits until nothing is at work in the background of a chat.
 pub(super) async fn at_rest(bench: &Bench, talk: &Talk) {
     // A turn has ended before its worker has recorded its result, and told of it.
@@ -132,11 +139,7 @@ async fn the_turn_in_progress_is_told_with_its_next_request() {
     assert_eq!(runner.started.recv().await.unwrap(), WAITS);
     // Not before: the request that calls the command would be told.
     gate.open();
-    talk.until("its result is on record", async || {
-        let below = bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
-        (!below.is_empty()).then_some(())
-    })
-    .await;
+    on_record(&bench, &talk).await;
     runner.release();
     talk.ended(answer).await;
     at_rest(&bench, &talk).await;
@@ -169,11 +172,7 @@ async fn a_cancel_stops_it_and_nothing_begins_by_itself() {
         })
         .await;
     assert!(card["text"].as_str().unwrap().contains("the user stopped it"), "{card}");
-    talk.until("its result is on record", async || {
-        let below = bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
-        (!below.is_empty()).then_some(())
-    })
-    .await;
+    on_record(&bench, &talk).await;
     // Those of the new sub-agent may come at any time.
     let of_parent = || model.asked().iter().filter(|asked| !is_child(asked)).count();
     let asked = of_parent();
@@ -322,7 +321,7 @@ async fn a_message_to_one_at_work_is_read_before_its_next_step_and_once() {
     assert!(told["text"].as_str().unwrap().contains("reads this before its next step"), "{told}");
     runner.release();
     let of_child = || model.asked().into_iter().filter(is_child).collect::<Vec<_>>();
-    talk.until("it was asked again", async || (of_child().len() == 2).then_some(())).await;
+    until("it was asked again", async || of_child().len() == 2).await;
     assert_eq!(said_in(&of_child()[1]), ["look", "and look at the roof"]);
     // And once more while it writes what would be its last answer.
     let told = talk.say("/agent scout and beneath it").await;
@@ -361,11 +360,6 @@ async fn a_message_that_was_not_read_is_named_in_the_result() {
     talk.say("/agent scout look at the roof").await;
     talk.told("/cancel").await;
     at_rest(&bench, &talk).await;
-    let ended = talk
-        .until("its result is on record", async || {
-            bench.store.background_untold(bench.user.id, &talk.id).await.unwrap().pop()
-        })
-        .await;
-    let result = ended.result_text.unwrap();
+    let result = on_record(&bench, &talk).await;
     assert!(result.starts_with("(It ended before it read your last message."), "{result}");
 }

@@ -458,7 +458,13 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
     let mut random = Random::seeded();
     let mut kill = 0;
     let mut runs = 0;
+    // The tokens that a run has used: they grow with each answer on record.
+    let spent = |team: &Team, run: &Value| {
+        let calls = team.calls().into_iter().filter(|call| call["run_id"] == *run);
+        calls.map(|call| call["tokens"].as_u64().unwrap()).sum::<u64>()
+    };
     while kill < kills {
+        let (mut fruitless, mut so_far) = (0, 0);
         let before = team.entries().last().map_or(0, |entry| entry["id"].as_i64().unwrap());
         let run = team.begin(&steps);
         runs += 1;
@@ -466,12 +472,21 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
             // Each kill is at another moment of a step. Some links live for longer than a second: the runner backs off, for longer than a turn waits
             // for it, from a server that breaks twenty links in a row at once.
             let lives_ms = if kill % 10 == 9 { 1_200 } else { random.within(0..150) };
+            // A turn that got no further in four lives of a server is given up.
+            if fruitless == 2 {
+                eventually("the run gets further", PATIENCE, || {
+                    (spent(&team, &run) > so_far || !team.run(&run)["ended_at"].is_null()).then_some(())
+                });
+            }
             std::thread::sleep(Duration::from_millis(lives_ms));
             team.world.kill_and_restart(&[]);
             kill += 1;
             eventually("the machine is back", PATIENCE, || {
                 team.world.alice.is_online("laptop").then_some(())
             });
+            let now = spent(&team, &run);
+            fruitless = if now > so_far { 0 } else { fruitless + 1 };
+            so_far = now;
         }
         let done = team.until_run(&run, "done");
         let entries = team.entries().into_iter();

@@ -35,8 +35,12 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   await expect(messages(page, "assistant").last()).toContainText("Done.");
   expect(existsSync(join(laptop.workspace, "mark"))).toBe(false);
   await page.goto("/#/settings/hooks");
-  await page.getByText("Newest runs").click();
-  await expect(page.getByText("deny: nothing is touched")).toBeVisible();
+  // A run is listed a moment after it has decided.
+  await expect(async () => {
+    await page.reload();
+    await page.getByText("Newest runs").click();
+    await expect(page.getByText("deny: nothing is touched")).toBeVisible({ timeout: 2_000 });
+  }).toPass();
   await expectAccessible(page);
   await picture(page, "hooks");
   await card.getByRole("button", { name: /^Revoke the approval of the hook / }).click();

@@ -1,0 +1,38 @@
+//! What fills a model's window.
+
+use super::Row;
+
+/// The rows.
+pub(super) const TABLE: &[Row] = &[
+    ("{} {} %: about {} of {} tokens", "{0} {1}%：约 {2} / {3} 个 token"),
+    ("{}  the system prompt", "{0}  系统提示词"),
+    ("{}    of it {}", "{0}    其中：{1}"),
+    ("the server's AGENTS.md", "服务器的 AGENTS.md"),
+    ("your own instructions", "你自己的指令"),
+    ("what is remembered", "记住的内容"),
+    ("its description in the group", "它在群组中的说明"),
+    ("the skill {}", "技能 {0}"),
+    ("{}  the descriptions of the tools", "{0}  工具说明"),
+    ("{}  a summary of earlier messages", "{0}  先前消息的摘要"),
+    ("{}  messages and calls", "{0}  消息和调用"),
+    ("{}  results of tools", "{0}  工具结果"),
+    ("{}  lines that replace old results", "{0}  代替旧结果的占位行"),
+    ("{}  excerpts of results that were put aside", "{0}  已转存结果的摘录"),
+    (
+        "At {} % the conversation is compressed automatically; /compress does it now.",
+        "达到 {0}% 时会自动压缩对话；/compress 可立即压缩。",
+    ),
+    ("This server's context mode is {}: {}.", "本服务器的上下文模式为 {0}：{1}。"),
+    (
+        "long results are put aside, old ones shrink to one line, and a conversation that fills the model's window is compressed automatically",
+        "长结果会转存，旧结果缩为一行，占满模型上下文窗口的对话会自动压缩",
+    ),
+    (
+        "long results are put aside and old ones shrink to one line; nothing is compressed unless you say /compress",
+        "长结果会转存，旧结果缩为一行；除非使用 /compress，否则不会压缩",
+    ),
+    (
+        "the model is shown everything in full; nothing is compressed unless you say /compress",
+        "模型会看到全部内容；除非使用 /compress，否则不会压缩",
+    ),
+];

@@ -63,7 +63,12 @@ one() {
     echo missing=1
   fi
   [ -n "$head$oid" ] || return 0
-  own=$(git -C "$top" rev-list --count $head $oid --not --exclude="$branch" --branches --tags --remotes $main) || return 1
+  # It fails if another branch goes while git reads them all.
+  tries=1
+  until own=$(git -C "$top" rev-list --count $head $oid --not --exclude="$branch" --branches --tags --remotes $main); do
+    [ $tries -lt 8 ] || return 1
+    tries=$((tries + 1))
+  done
   echo "commits=$own"
 }
 [ -d "$top/.git" ] || { echo "there is no repository in $top any more" >&2; exit 1; }

@@ -18,7 +18,7 @@ use sqlx::FromRow;
 
 use crate::error::{Result, check_length};
 use crate::limits::{MASKS_KEPT, MASKS_KEPT_CHARS, TURN_ITEM_MAX_BYTES};
-use crate::memory_items::traces::{Form, still_remembered};
+use crate::memory_items::traces::as_items_show;
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 use crate::turns::live_turns;
 use crate::{
@@ -153,7 +153,7 @@ impl Store {
         let mut transaction = self.database.write(Scope::Chat(chat)).await?;
         for mask in masks {
             let placeholder = &mask.placeholder;
-            let remembered = still_remembered(&mut transaction, mask.item, placeholder, Form::Plain).await?;
+            let remembered = as_items_show(&mut transaction, chat, placeholder).await?;
             query(
                 "INSERT INTO masks (chat_id, item_id, id, placeholder, size_chars) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (item_id) DO NOTHING",
@@ -223,8 +223,8 @@ impl Store {
         let NewCompaction { compaction, tokens_before, tokens_after, named_masks, forgotten_offloads } = new;
         check_length("summary", &compaction.summary, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::Chat(chat)).await?;
-        let Compaction { last_item, summary, .. } = compaction;
-        let remembered = still_remembered(&mut transaction, *last_item, summary, Form::Plain).await?;
+        let summary = &compaction.summary;
+        let remembered = as_items_show(&mut transaction, chat, summary).await?;
         query(
             "INSERT INTO compactions (chat_id, up_to_item, last_item, summary, tokens_before, tokens_after, created_at_ms)
              VALUES ($1, $2, $3, $4, $5, $6, $7)",

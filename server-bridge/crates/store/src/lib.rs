@@ -47,6 +47,7 @@
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
 //! | `delegations`, `background` | a sub-agent's turn, and the call that it serves; one that the call does not wait for |
+//! | `mailbox` | messages to sub-agents at work in the background |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
 //! | `memory_items` | memories of users, and of their agents in groups; what conversations showed of them |
 //! | `execs`, `exec_ends` | commands: started once per id and request, ended once |

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result, check_length};
 use crate::limits::{EXEC_ERROR_MAX_BYTES, TURN_ITEM_MAX_BYTES, beginning};
-use crate::memory_items::traces::{Form, still_remembered};
+use crate::memory_items::traces::without_forgotten;
 use crate::messages::{Author, NewMessage, append_to, update_in};
 use crate::resumes::got_further_above;
 use crate::sql::{On, Scope, Transaction, query, query_scalar};
@@ -160,14 +160,14 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces an item. Memories that it shows, and that were forgotten since it was made, are left out.
+    /// Replaces an item. Memories in the note before a message, and that were forgotten since it was made, are left out.
     ///
     /// # Errors
     /// [`Error::Invalid`] for one beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
     pub async fn amend_item(&self, item: ItemId, item_json: &str) -> Result<()> {
         check_length("item", item_json, TURN_ITEM_MAX_BYTES)?;
         let mut transaction = self.database.write(Scope::Item(item)).await?;
-        let remembered = still_remembered(&mut transaction, item, item_json, Form::Json).await?;
+        let remembered = without_forgotten(&mut transaction, item, item_json).await?;
         let amended = query("UPDATE turn_items SET item_json = $1 WHERE id = $2")
             .bind(remembered.as_deref().unwrap_or(item_json))
             .bind(item)

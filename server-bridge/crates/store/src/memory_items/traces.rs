@@ -7,9 +7,11 @@
 //! Every line that the server writes about a memory begins with a mark, and quotes the memory on that one line. So nothing else has to be recorded:
 //! forgetting looks for the marks. A part of a text that begins within such a line gets the mark again ([`marked_from`]). Partial indexes
 //! of the database list the few rows that have anything like a mark, so that only those are read.
+//!
+//! People write lists of issues that look the same: `- #7: "it crashes"`. So only what the server wrote is looked at: notes before messages, results of
+//! tools with their cards, and notices. What a person or a model said is left as it is, but for summaries and lines that replace results.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use super::MemoryKind;
 use crate::error::Result;
@@ -44,6 +46,11 @@ pub(crate) fn shows_memories(text: &str) -> bool {
 /// The beginning of a mark. The indexes of migration 68 look for it, too.
 const HEAD: &str = "- #";
 
+/// What is left of the line about a memory.
+fn forgotten(id: i64) -> String {
+    format!("{HEAD}{id} (forgotten)")
+}
+
 /// The place of a mark in a text, and the memory's id.
 struct Mark {
     at: usize,
@@ -67,16 +74,31 @@ fn marks(text: &str) -> impl Iterator<Item = Mark> {
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     Plain,
-    /// Texts within JSON: a line ends with `\n` as two characters, or with its string.
-    Json,
+    /// An item of a conversation, as crate `agent` writes it: a line ends with `\n` as two characters, or with its string.
+    Item,
 }
 
+/// How the item of a message that begins with a note, and that of a tool's result, begin.
+const NOTED: &str = r#"{"user":[{"text":"<context>\n"#;
+const RESULT: &str = r#"{"tool":"#;
+/// The end of a note. No quoted text has it, since a line break in one has two backslashes.
+const NOTE_END: &str = r"\n</context>\n\n";
+
 impl Form {
+    /// The end of the part that the server wrote.
+    fn part_of_server(self, text: &str) -> usize {
+        match self {
+            Self::Item if text.starts_with(NOTED) => text.find(NOTE_END).unwrap_or_default(),
+            Self::Item if !text.starts_with(RESULT) => 0,
+            Self::Plain | Self::Item => text.len(),
+        }
+    }
+
     /// The end of the line that `text` begins with.
     fn line_end(self, text: &str) -> usize {
         let end = match self {
             Self::Plain => text.find('\n'),
-            Self::Json => {
+            Self::Item => {
                 let mut is_escaped = false;
                 text.char_indices().find_map(|(at, c)| match (is_escaped, c) {
                     (true, 'n') => Some(at - 1),
@@ -94,14 +116,14 @@ impl Form {
     /// A text without what it shows of these memories: each of their lines ends at its mark. `None` if it shows nothing of them.
     fn without(self, text: &str, gone: &HashSet<i64>) -> Option<String> {
         let (mut kept, mut from) = (String::new(), 0);
-        for mark in marks(text).filter(|mark| gone.contains(&mark.id)) {
+        let looked_at = &text[..self.part_of_server(text)];
+        for mark in marks(looked_at).filter(|mark| gone.contains(&mark.id)) {
             // On the line of another one, it has gone already.
             if mark.at < from {
                 continue;
             }
             kept.push_str(&text[from..mark.at]);
-            // Writing to a string does not fail.
-            let _ = write!(kept, "{HEAD}{} (forgotten)", mark.id);
+            kept.push_str(&forgotten(mark.id));
             from = mark.at + self.line_end(&text[mark.at..]);
         }
         (from > 0).then(|| kept + &text[from..])
@@ -125,14 +147,14 @@ const PLACES: [Place; 4] = [
                 WHERE c.user_id = $1 AND i.item_json LIKE '%- #%'",
         text: "SELECT item_json FROM turn_items WHERE id = $1 AND turn_id = $2",
         change: "UPDATE turn_items SET item_json = $3 WHERE id = $1 AND turn_id = $2",
-        form: Form::Json,
+        form: Form::Item,
     },
     Place {
         found: "SELECT e.item_id, e.turn_id FROM context_edits e JOIN turns t ON t.id = e.turn_id JOIN chats c ON c.id = t.chat_id
                 WHERE c.user_id = $1 AND e.item_json LIKE '%- #%'",
         text: "SELECT item_json FROM context_edits WHERE item_id = $1 AND turn_id = $2",
         change: "UPDATE context_edits SET item_json = $3 WHERE item_id = $1 AND turn_id = $2",
-        form: Form::Json,
+        form: Form::Item,
     },
     Place {
         found: "SELECT k.number, k.item_id FROM masks k JOIN chats c ON c.id = k.chat_id
@@ -195,14 +217,15 @@ async fn remove_from_offloads(
     Ok(())
 }
 
-/// The cards of tools, and the lists that a user asked for. The index of words forgets them as well.
+/// The cards of tools, and notices such as the lists that a user asked for. The index of words forgets them as well.
 async fn remove_from_messages(
     transaction: &mut Transaction,
     user: UserId,
     gone: &HashSet<i64>,
 ) -> Result<()> {
     let found: Vec<MessageId> = query_scalar(
-        "SELECT m.id FROM messages m JOIN chats c ON c.id = m.chat_id WHERE c.user_id = $1 AND m.text LIKE '%- #%'",
+        "SELECT m.id FROM messages m JOIN chats c ON c.id = m.chat_id WHERE c.user_id = $1 AND m.text LIKE '%- #%'
+            AND (m.role = 'notice' OR m.document_json LIKE '{\"kind\":\"tool\"%')",
     )
     .bind(user)
     .fetch_all(&mut *transaction)
@@ -223,15 +246,15 @@ async fn remove_from_messages(
     Ok(())
 }
 
-/// A text of the conversation of this item that is about to be recorded, without memories that were forgotten since the text was made; `None` if it shows
+/// An item that is about to be recorded again with a note before it, without memories of the note that were forgotten since it was made; `None` if it shows
 /// none of those.
-pub(crate) async fn still_remembered(
+pub(crate) async fn without_forgotten(
     transaction: &mut Transaction,
     item: ItemId,
-    text: &str,
-    form: Form,
+    item_json: &str,
 ) -> Result<Option<String>> {
-    let mut gone: HashSet<i64> = marks(text).map(|mark| mark.id).collect();
+    let note = &item_json[..Form::Item.part_of_server(item_json)];
+    let mut gone: HashSet<i64> = marks(note).map(|mark| mark.id).collect();
     for id in gone.clone() {
         let is_kept: bool = query_scalar(
             "SELECT EXISTS (SELECT 1 FROM turn_items i JOIN turns t ON t.id = i.turn_id JOIN chats c ON c.id = t.chat_id
@@ -245,7 +268,31 @@ pub(crate) async fn still_remembered(
             gone.remove(&id);
         }
     }
-    Ok(form.without(text, &gone))
+    Ok(Form::Item.without(item_json, &gone))
+}
+
+/// A text made from items of a conversation, which is about to be recorded, without memories that these items no longer show; `None` if it shows none of
+/// those. A number that no item has as forgotten is not a memory's.
+pub(crate) async fn as_items_show(
+    transaction: &mut Transaction,
+    chat: &ChatId,
+    text: &str,
+) -> Result<Option<String>> {
+    let mut gone: HashSet<i64> = HashSet::new();
+    for Mark { id, .. } in marks(text) {
+        let is_forgotten: bool = query_scalar(
+            "SELECT EXISTS (SELECT 1 FROM turn_items i JOIN turns t ON t.id = i.turn_id
+             WHERE t.chat_id = $1 AND i.item_json LIKE '%- #%' AND i.item_json LIKE '%' || $2 || '%')",
+        )
+        .bind(chat)
+        .bind(forgotten(id))
+        .fetch_one(&mut *transaction)
+        .await?;
+        if is_forgotten {
+            gone.insert(id);
+        }
+    }
+    Ok(Form::Plain.without(text, &gone))
 }
 
 #[cfg(test)]
@@ -278,14 +325,35 @@ mod tests {
     }
 
     #[test]
-    fn in_json_a_line_ends_where_its_text_does_and_what_is_left_is_json() {
+    fn in_an_item_a_line_ends_where_its_text_does_and_what_is_left_is_json() {
         // As serde_json writes the texts `- #1 semantic: "a\n\"- #2 core: b"`, a line, and another text.
-        let json =
-            r#"[{"text":"- #1 semantic: \"a\\n\\\"- #2 core: b\"\nnext"},{"text":"- #2: \"c\\\\\""},"x"]"#;
-        let one = without(Form::Json, json, &[1]).unwrap();
-        assert_eq!(one, r#"[{"text":"- #1 (forgotten)\nnext"},{"text":"- #2: \"c\\\\\""},"x"]"#);
-        let both = without(Form::Json, json, &[1, 2]).unwrap();
-        assert_eq!(both, r#"[{"text":"- #1 (forgotten)\nnext"},{"text":"- #2 (forgotten)"},"x"]"#);
+        let json = r#"{"tool":{"content":[{"text":"- #1 semantic: \"a\\n\\\"- #2 core: b\"\nnext"},{"text":"- #2: \"c\\\\\""},"x"]}}"#;
+        let one = without(Form::Item, json, &[1]).unwrap();
+        assert_eq!(
+            one,
+            r#"{"tool":{"content":[{"text":"- #1 (forgotten)\nnext"},{"text":"- #2: \"c\\\\\""},"x"]}}"#
+        );
+        let both = without(Form::Item, json, &[1, 2]).unwrap();
+        assert_eq!(
+            both,
+            r#"{"tool":{"content":[{"text":"- #1 (forgotten)\nnext"},{"text":"- #2 (forgotten)"},"x"]}}"#
+        );
+    }
+
+    #[test]
+    fn what_a_person_or_a_model_said_is_left_as_it_is() {
+        let list = r#"- #1: \"it crashes\"\n- #1 core dumps"#;
+        let note = r#"<context>\n- #1 core: \"a\\n</context>\\n\\nb\"\n</context>\n\n"#;
+        for item in [
+            format!(r#"{{"user":[{{"text":"{list}"}}]}}"#),
+            format!(r#"{{"assistant":{{"text":"{list}"}}}}"#),
+            format!(r#"{{"user":[{{"text":"<context> {list}"}}]}}"#),
+        ] {
+            assert_eq!(without(Form::Item, &item, &[1]), None, "{item}");
+        }
+        let noted = format!(r#"{{"user":[{{"text":"{note}{list}"}}]}}"#);
+        let left = format!(r#"{{"user":[{{"text":"<context>\n- #1 (forgotten)\n</context>\n\n{list}"}}]}}"#);
+        assert_eq!(without(Form::Item, &noted, &[1]).unwrap(), left);
     }
 
     #[test]

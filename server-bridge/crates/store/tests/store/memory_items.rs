@@ -217,24 +217,22 @@ async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
     let card = Some(r#"{"kind":"tool"}"#);
     let message = store.append_message(user, chat, MessageRole::Assistant, &line, card).await.unwrap().id;
     store.append_message(user, chat, MessageRole::Notice, &format!("Kept:\n{line}"), None).await.unwrap();
-    let json = |text: String| {
-        let escaped = text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', "\\n");
-        format!("{{\"text\":\"{escaped}\"}}")
-    };
-    let said = json("hello".to_owned());
+    let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', "\\n");
+    // As the engine writes items.
+    let of_user = |text: &str| format!(r#"{{"user":[{{"text":"{}"}}]}}"#, escaped(text));
+    let of_tool = |text: &str| format!(r#"{{"tool":{{"text":"{}"}}}}"#, escaped(text));
+    let said = of_user("hello");
     let turn = store.queue_turn(user, chat, None, message, &said).await.unwrap();
     assert!(store.begin_turn(turn, "m").await.unwrap());
     let note = store.stored_context(user, chat, turn).await.unwrap().items.pop().unwrap().id;
-    store
-        .amend_item(note, &json(format!("<context>\nMemories:\n{line}\n</context>\n\nhello")))
-        .await
-        .unwrap();
-    let result = store.append_turn_item(turn, &json(format!("found:\n{line}\nend"))).await.unwrap();
-    let edit = ContextEdit { item: result, item_json: Some(json(format!("shorter\n{line}"))) };
+    let noted = of_user(&format!("<context>\nMemories:\n{line}\n</context>\n\nhello"));
+    store.amend_item(note, &noted).await.unwrap();
+    let result = store.append_turn_item(turn, &of_tool(&format!("found:\n{line}\nend"))).await.unwrap();
+    let edit = ContextEdit { item: result, item_json: Some(of_tool(&format!("shorter\n{line}"))) };
     store.edit_context(turn, &[edit]).await.unwrap();
     let aside = format!("ol_{}_{turn:?}", item.id);
     store.put_offload(user, chat, &aside, &format!("{line}\nand more"), None).await.unwrap();
-    let last = store.append_turn_item(turn, &json("done".to_owned())).await.unwrap();
+    let last = store.append_turn_item(turn, r#"{"assistant":{"text":"done"}}"#).await.unwrap();
     let compaction = Compaction { up_to_item: note, last_item: note, summary: format!("They like:\n{line}") };
     let named_masks = vec![format!("mk_{}", last.0)];
     let summary = NewCompaction {
@@ -266,11 +264,18 @@ async fn what_a_chat_showed_of_a_forgotten_memory_is_gone_from_its_items_and_mes
         show(&store, ann, &chat, &item).await;
         ids.push(item.id);
     }
+    // Lists of people and models look the same.
+    let list = format!("- #{}: \"it crashes\"\n- #{} core dumps", ids[0], ids[0]);
+    for (role, document) in [(MessageRole::User, None), (MessageRole::Assistant, Some(r#"{"kind":"reply"}"#))]
+    {
+        store.append_message(ann, &chat, role, &list, document).await.unwrap();
+    }
     store.forget_memories(ann, &ids[..1]).await.unwrap();
     let newest = store.newest_turn(ann, &chat).await.unwrap().unwrap();
     let context = store.stored_context(ann, &chat, newest).await.unwrap();
     let items = store.turn_items(ann, &chat, newest).await.unwrap().concat();
     let (messages, _) = store.messages(ann, &chat, None, 99).await.unwrap();
+    assert_eq!(messages.iter().filter(|message| message.text == list).count(), 2);
     let aside = |at: usize| {
         let (store, chat, id) =
             (&store, &chat, format!("ol_{}_{:?}", ids[at], store::TurnId(newest.0 - 1 + at as i64)));
@@ -331,7 +336,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     assert!(
         after
             .iter()
-            .any(|item| *item == format!("{{\"text\":\"found:\\n- #{} (forgotten)\\nend\"}}", ids[0]))
+            .any(|item| *item == format!(r#"{{"tool":{{"text":"found:\n- #{} (forgotten)\nend"}}}}"#, ids[0]))
     );
     let found = async |word: &'static str| {
         let search = MessageSearch {
@@ -351,20 +356,22 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     );
     // A note that was made before, and is recorded after.
     let late = store.stored_context(ann, &fork, newest).await.unwrap().items.pop().unwrap().id;
-    let line = |id| format!("- #{id} semantic: 'secretfact'\\nnext");
-    for (id, left) in [
-        (ids[3], format!("\"- #{} (forgotten)\\nnext\"", ids[3])),
-        (kept[3], format!("\"{}\"", line(kept[3]))),
-    ] {
-        store.amend_item(late, &format!("\"{}\"", line(id))).await.unwrap();
-        assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap().pop().unwrap(), left);
+    let noted = |line: &str| {
+        format!(r#"{{"user":[{{"text":"<context>\n{line}\nnext\n</context>\n\n- #999: \"it crashes\""}}]}}"#)
+    };
+    let line = |id| format!("- #{id} semantic: 'secretfact'");
+    for (id, left) in [(ids[3], format!("- #{} (forgotten)", ids[3])), (kept[3], line(kept[3]))] {
+        store.amend_item(late, &noted(&line(id))).await.unwrap();
+        let recorded = store.turn_items(ann, &fork, newest).await.unwrap().pop().unwrap();
+        assert_eq!(recorded, noted(&left), "and what the person said");
     }
     store.amend_item(late, "\"done\"").await.unwrap();
     // So are a line that masks a result, and a summary.
     let line = format!("1 line: {} \"secretfact\"", memory_mark(ids[3], MemoryKind::Semantic));
     let mask = Mask { id: "mk_late".to_owned(), item: late, placeholder: line.clone(), size_chars: 9 };
     store.add_masks(&fork, &[mask]).await.unwrap();
-    let compaction = Compaction { up_to_item: late, last_item: late, summary: line };
+    let issue = "\n- #999: \"it crashes\"";
+    let compaction = Compaction { up_to_item: late, last_item: late, summary: line + issue };
     let named_masks = vec!["mk_late".to_owned()];
     let summary = NewCompaction {
         compaction,
@@ -375,7 +382,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     };
     store.add_compaction(&fork, &summary).await.unwrap();
     let left = store.stored_context(ann, &fork, newest).await.unwrap().compaction.unwrap().summary;
-    assert_eq!(left, format!("1 line: - #{} (forgotten)", ids[3]));
+    assert_eq!(left, format!("1 line: - #{} (forgotten){issue}", ids[3]));
 
     let copy = folder.path().join("copy.db");
     store.back_up(&copy).await.unwrap();

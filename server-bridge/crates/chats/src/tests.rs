@@ -22,6 +22,7 @@ mod turns;
 use std::sync::Arc;
 use std::time::Duration;
 
+use memory::{MemoryKind, MemoryScope, Write};
 use sandbox::{RouterConfig, SandboxRouter};
 use store::{Chat, ExecStatus, Message, MessageId, MessageRole, Name, RunnerName, Store, User};
 use tokio::sync::mpsc;
@@ -105,6 +106,22 @@ impl Bench {
     /// Connects a runner that another server had to this one.
     async fn take_over(&self, runner: &mut ScriptedRunner, name: &str) {
         runner.connect_to(&self.router, &execs::sandbox_user(&self.user).key, name).await;
+    }
+
+    /// Keeps a memory of the user, and returns its number.
+    async fn keep(&self, kind: MemoryKind, name: &str, text: &str) -> i64 {
+        let wanted = Write {
+            kind,
+            scope: MemoryScope::User,
+            scope_name: "",
+            name,
+            text,
+            chat: None,
+            message: None,
+            supersedes: &[],
+            valid_to_ms: None,
+        };
+        self.service.keep_memory(&self.user, None, &wanted).await.unwrap().item().id
     }
 
     async fn post(&self, text: &str) -> Posted {

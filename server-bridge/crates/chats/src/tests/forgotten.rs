@@ -1,7 +1,7 @@
 //! What chats showed of a memory goes with it, and everything else in them stays as it is.
 
 use agent::approval::Mode as Approval;
-use memory::{MemoryKind, MemoryScope, Mode, Write};
+use memory::Mode;
 use serde_json::{Value, json};
 use store::MessageSearch;
 use tests::{Asked, Reply, ScriptedModel};
@@ -44,21 +44,6 @@ fn messages(asked: &Asked) -> &[Value] {
     asked.body["messages"].as_array().unwrap()
 }
 
-async fn keep(bench: &Bench, text: &str) -> i64 {
-    let wanted = Write {
-        kind: MemoryKind::Semantic,
-        scope: MemoryScope::User,
-        scope_name: "",
-        name: "",
-        text,
-        chat: None,
-        message: None,
-        supersedes: &[],
-        valid_to_ms: None,
-    };
-    bench.service.keep_memory(&bench.user, None, &wanted).await.unwrap().item().id
-}
-
 async fn set_mode(bench: &Bench, mode: Mode) {
     let wanted = MemorySettings { mode, from_chats: false };
     bench.service.set_memory_settings(&bench.user, wanted).await.unwrap();
@@ -68,13 +53,21 @@ async fn set_mode(bench: &Bench, mode: Mode) {
 async fn a_forgotten_memory_is_gone_from_prompts_tools_searches_and_exports_of_the_chats_that_showed_it() {
     let model = shows();
     let bench = Bench::played(&model).await;
-    let dog = keep(&bench, &format!("The dog of Mina is called \"{SECRET}\"\nand barks")).await;
-    let boat = keep(&bench, "The boat of Mina is a dog of a boat").await;
+    let dog = bench
+        .keep(MemoryKind::Semantic, "", &format!("The dog of Mina is called \"{SECRET}\"\nand barks"))
+        .await;
+    let boat = bench.keep(MemoryKind::Semantic, "", "The boat of Mina is a dog of a boat").await;
     // So many that their list is put aside, and its card shows two ends.
     for number in 0..80 {
-        keep(&bench, &format!("Number {number} is {}", "long ".repeat(30))).await;
+        bench.keep(MemoryKind::Semantic, "", &format!("Number {number} is {}", "long ".repeat(30))).await;
     }
-    keep(&bench, &format!("The dog of Mina eats{} {SECRET}", " nothing else".repeat(290))).await;
+    bench
+        .keep(
+            MemoryKind::Semantic,
+            "",
+            &format!("The dog of Mina eats{} {SECRET}", " nothing else".repeat(290)),
+        )
+        .await;
     let talk = bench.talk(Approval::Full).await;
     talk.say("How is the dog of Mina called?").await;
     assert!(talk.told("/context").await.contains(SECRET));

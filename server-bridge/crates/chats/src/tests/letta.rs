@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use agent::approval::Mode as Approval;
-use memory::{MemoryKind, MemoryScope, Mode, Write};
+use memory::Mode;
 use serde_json::{Value, json};
 use store::Clock;
 use tests::{Reply, ScriptedModel};
@@ -65,21 +65,6 @@ impl World {
         self.model.asked().pop().unwrap().results().pop().unwrap()
     }
 
-    async fn keep(&self, kind: MemoryKind, name: &str, text: &str) {
-        let wanted = Write {
-            kind,
-            scope: MemoryScope::User,
-            scope_name: "",
-            name,
-            text,
-            chat: None,
-            message: None,
-            supersedes: &[],
-            valid_to_ms: None,
-        };
-        self.bench.service.keep_memory(&self.bench.user, None, &wanted).await.unwrap();
-    }
-
     /// The text and the revision of the memory, and how many there are with the proposals.
     async fn first(&self) -> (String, i64, usize) {
         let items = self.bench.service.memories(self.bench.user.id, None).await.unwrap();
@@ -90,7 +75,7 @@ impl World {
 #[tokio::test]
 async fn a_part_of_a_core_block_is_replaced_if_its_user_asks_and_is_proposed_otherwise() {
     let world = World::new().await;
-    world.keep(MemoryKind::Core, "user", "Lives in Bergen.\nHas a dog.").await;
+    world.bench.keep(MemoryKind::Core, "user", "Lives in Bergen.\nHas a dog.").await;
     let replace = async |words: &str, block: &str, old: &str, new: &str| {
         let arguments = json!({"block": block, "old_text": old, "new_text": new});
         world.called(words, "core_memory_replace", arguments).await
@@ -122,8 +107,8 @@ async fn a_part_of_a_core_block_is_replaced_if_its_user_asks_and_is_proposed_oth
 #[tokio::test]
 async fn the_archive_gives_back_what_was_put_there_the_best_match_first() {
     let world = World::new().await;
-    world.keep(MemoryKind::Semantic, "", "The boat is blue").await;
-    world.keep(MemoryKind::Core, "persona", "Speak of boats like a sailor").await;
+    world.bench.keep(MemoryKind::Semantic, "", "The boat is blue").await;
+    world.bench.keep(MemoryKind::Core, "persona", "Speak of boats like a sailor").await;
     let text = "The boat lies in the harbour of Lisbon";
     let words = "Remember that the boat lies in the harbour of Lisbon:";
     let told = world.called(words, "archival_memory_insert", json!({"text": text})).await;

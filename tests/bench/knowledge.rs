@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use search::tokens;
 use search::vectors::Vector;
-use serde_json::{Value, json};
+use serde_json::json;
 use store::{NewPage, NewPassage, Published, Store};
 use tests::http::Client;
-use tests::{Habits, Machine, Reply, ScriptedModel, Server, eventually, process};
+use tests::{Habits, Machine, Reply, ScriptedEmbedder, ScriptedModel, Server, eventually, process};
 
 use crate::samples::{Row, Samples, shown};
 
@@ -24,7 +24,8 @@ const PER_DOCUMENT: usize = 500;
 /// The words of a passage, and those that they are taken from.
 const WORDS: usize = 60;
 const VOCABULARY: u32 = 20_000;
-/// Turns that run while it is searched; each answer is as long as this.
+/// Turns that run while it is searched, of so many users, as a user has at most four at once; each answer is as long as this.
+const USERS: [&str; 4] = ["alice", "bob", "carol", "dave"];
 const TURNS: usize = 16;
 const ANSWER_BYTES: usize = 20_000;
 /// Searches that are measured.
@@ -141,7 +142,8 @@ fn searched() -> Vec<Row> {
     let with = [&["--docker", "off", "--embedder-weights", &weights], &model.options("openai")[..]].concat();
     let without = [&["--docker", "off"], &model.options("openai")[..]].concat();
     let mut server = Server::start_in_a_file(&without);
-    let alice = server.person("alice");
+    let people = USERS.map(|name| server.person(name));
+    let alice = &people[0];
     server.kill();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(fill(&server.home().join("sandbridge.db"), passages));
@@ -162,10 +164,10 @@ fn searched() -> Vec<Row> {
     let by_meaning = used_kib(&server);
     let stop = AtomicBool::new(false);
     let samples = thread::scope(|scope| {
-        for _ in 0..TURNS {
+        for person in people.iter().cycle().take(TURNS) {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    let ran = alice.run(&["chat", "--new", "--json", "--approval", "plan", "go"]);
+                    let ran = person.run(&["chat", "--new", "--json", "--approval", "plan", "go"]);
                     assert_eq!(ran.code, 0, "{ran:?}");
                 }
             });
@@ -240,11 +242,19 @@ fn indexed() -> Row {
     }
 }
 
-/// A folder in which one file is changed, from the request to look at it until the change is found.
+/// A folder in which one file is changed, from the request to look at it until the change is found by words and meaning. The embedder is a scripted one, so that only
+/// the server's own work counts.
 fn folder() -> Row {
     let files = size("SANDBRIDGE_BENCH_FILES", FILES);
-    let server = Server::start_in_a_file(&["--docker", "off"]);
+    let embedder = ScriptedEmbedder::start(&[&["zzchangedzz"]]);
+    let model = ScriptedModel::start(|_| Reply::Say("ok".to_owned()));
+    let server = Server::start_in_a_file(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
+    let added = ["model", "add", "mine", "--provider", "openai", "--base-url", embedder.url(), "--model", "m"];
+    for arguments in [&added[..], &["server", "settings", "--embedder", "mine/m"]] {
+        let ran = alice.run(arguments);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
     let machine = Machine::start(&server, &alice, "laptop");
     let folder = machine.workspace().join("docs");
     let mut numbers = Numbers(5);
@@ -263,18 +273,27 @@ fn folder() -> Row {
         let now = state();
         (now["sync_state"] == "synced" && now["waiting"] == 0 && now["documents"] == files).then_some(())
     });
+    eventually("all have vectors", PATIENCE, || (embedder.texts().len() >= files).then_some(()));
     let first = begun.elapsed();
+    let known = embedder.texts().len();
     let changed = folder.join("0/0.md");
     fs::write(&changed, "# File 0\n\nzzchangedzz\n").unwrap();
     let begun = Instant::now();
     assert_eq!(client.send("POST", "/knowledge/collections/docs/sync", b"{}").status, 202);
-    eventually("the change is found", PATIENCE, || {
+    let meant = |one: &serde_json::Value| {
+        one["meaning_rank"].is_number() && one["text"].as_str().is_some_and(|text| text.contains("zzchangedzz"))
+    };
+    eventually("the change is found, by its meaning too", PATIENCE, || {
         let found = client.send("POST", "/knowledge/search", br#"{"query": "zzchangedzz"}"#).json();
-        found["passages"].as_array().is_some_and(|passages| !passages.is_empty()).then_some(())
+        found["passages"]
+            .as_array()
+            .is_some_and(|passages| passages.iter().any(meant))
+            .then_some(())
     });
     let took = begun.elapsed();
-    let read: Vec<Value> = vec![state()["documents"].clone()];
-    assert_eq!(read, [json!(files)]);
+    assert_eq!(state()["documents"], files);
+    let embedded = embedder.texts().split_off(known).into_iter().filter(|text| text.contains("File"));
+    assert_eq!(embedded.count(), 1, "only the changed file is embedded");
     Row {
         p50: shown(took),
         against: format!("3 s; all of them the first time: {:.0} s", first.as_secs_f64()),

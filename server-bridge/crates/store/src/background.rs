@@ -155,15 +155,14 @@ impl Store {
         .await?)
     }
 
-    /// Those of which no turn was told, and which either have ended or are not in progress: the latter wait for a server to begin them,
-    /// or to record their result. The oldest first.
+    /// Those of which no turn was told: at work, ended, or waiting for a server to begin them or to record their result. The oldest
+    /// first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn background_news(&self, user: UserId, parent: &ChatId) -> Result<Vec<BackgroundTurn>> {
         Ok(query_as(select_background!(
-            "c.user_id = $1 AND c.parent_id = $2 AND t.told_turn_id IS NULL
-                AND (t.result_text IS NOT NULL OR t.status <> 'running') ORDER BY t.id"
+            "c.user_id = $1 AND c.parent_id = $2 AND t.told_turn_id IS NULL ORDER BY t.id"
         ))
         .bind(user)
         .bind(parent)

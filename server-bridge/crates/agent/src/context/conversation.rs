@@ -165,6 +165,10 @@ impl Conversation {
 
     /// Declares more tools to the model, at the end; one that is declared already is replaced in its place.
     pub fn declare(&mut self, tools: Vec<llm::Tool>) {
+        // Nearly every call finds none, and measuring those that are declared takes longer than the call.
+        if tools.is_empty() {
+            return;
+        }
         for tool in tools {
             match self.request.tools.iter_mut().find(|known| known.name == tool.name) {
                 Some(known) => *known = tool,

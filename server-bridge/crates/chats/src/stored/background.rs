@@ -1,6 +1,7 @@
 //! Sub-agents in the background, for the turn of the agent that calls them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use agent::context::history;
@@ -51,6 +52,7 @@ impl Stored {
     pub(super) async fn begin_in_background(&self, task: BackgroundTask<'_>) -> Result<(), Failure> {
         let Self { service, user, .. } = self;
         let BackgroundTask { chat, card, text, background } = task;
+        self.has_none_in_background.store(false, Ordering::Relaxed);
         let store = &service.store;
         let called = store.called_sub_agent(user.id, &self.chat, card).await.ported()?;
         if called.is_some_and(|called| called.turn.is_some()) {
@@ -108,10 +110,14 @@ impl Stored {
 
     /// The ends of sub-agents that no turn was told of.
     async fn tell_of_ended(&self) -> store::Result<Option<(ItemId, Message)>> {
+        if self.has_none_in_background.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let store = &self.service.store;
-        let news = store.background_news(self.user.id, &self.chat).await?;
-        let (ended, left): (Vec<_>, Vec<_>) = news.into_iter().partition(|turn| turn.result_text.is_some());
-        for turn in left {
+        let untold = store.background_news(self.user.id, &self.chat).await?;
+        self.has_none_in_background.store(untold.is_empty(), Ordering::Relaxed);
+        let (ended, left): (Vec<_>, Vec<_>) = untold.into_iter().partition(|turn| turn.result_text.is_some());
+        for turn in left.into_iter().filter(|turn| turn.status != TurnStatus::Running) {
             // The calls before this request have their results on record. An earlier server may not have come to what follows.
             (self.service.begin_background)(&self.service, &self.user, &turn.chat);
         }

@@ -32,6 +32,7 @@ mod sub_agents_place;
 mod workplace;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use sandbox::RouteRequest;
@@ -68,6 +69,8 @@ pub(crate) struct Stored {
     left_cards: Mutex<VecDeque<MessageId>>,
     /// Its model's text in progress.
     words: Arc<Words>,
+    /// True once it is known that none of its sub-agents is in the background: only its own calls begin some.
+    has_none_in_background: AtomicBool,
 }
 
 impl Stored {
@@ -85,6 +88,7 @@ impl Stored {
             untold: Mutex::default(),
             left_cards: Mutex::default(),
             words: Arc::default(),
+            has_none_in_background: AtomicBool::default(),
         }
     }
 

@@ -42,6 +42,10 @@ impl GroupLogs for Logs {
         .boxed()
     }
 
+    fn may_show<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, channels::Result<bool>> {
+        async move { self.0.shows(user, group).await.map_err(of_channels) }.boxed()
+    }
+
     fn note<'a>(&'a self, group: i64, text: &'a str) -> BoxFuture<'a, channels::Result<()>> {
         async move { self.0.note(group, text).await.map_err(of_channels) }.boxed()
     }

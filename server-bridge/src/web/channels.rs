@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use api::channel::{ChannelCode, ChannelList, ChannelNotices, ChannelPut, ChannelTested, ChannelView};
+use api::channel::{
+    ChannelBindingView, ChannelCode, ChannelList, ChannelNotices, ChannelPut, ChannelTested, ChannelView,
+};
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Path, State};
@@ -31,6 +33,8 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(link))
         .add(Access::Session, route!(unlink))
         .add(Access::Session, route!(notices))
+        .add(Access::Full, route!(bindings))
+        .add(Access::Session, route!(unbind))
         .add(Access::Anybody, route!(deliver))
 }
 
@@ -125,6 +129,29 @@ pub async fn notices(
     extract::Json(put): extract::Json<ChannelNotices>,
 ) -> Result<StatusCode, ApiError> {
     state.channels.set_notices(&caller.user, id, put.enabled).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The conversations on messengers that belong to a group of people and agents: everybody there reads the group's log.
+#[utoipa::path(get, path = "/api/v1/groups/{group}/conversations", tag = "channels", params(("group" = i64, Path)),
+    responses((status = 200, body = Vec<ChannelBindingView>), (status = 404)))]
+pub async fn bindings(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path(group): Path<i64>,
+) -> Result<Json<Vec<ChannelBindingView>>, ApiError> {
+    Ok(Json(state.channels.bindings(&caller.user, group).await?))
+}
+
+/// Have a conversation no longer belong to a group. The owners of the group may, and who bound it. Needs a session.
+#[utoipa::path(delete, path = "/api/v1/groups/{group}/conversations/{id}", tag = "channels", params(("group" = i64, Path), ("id" = String, Path)),
+    responses((status = 204), (status = 403), (status = 404)))]
+pub async fn unbind(
+    State(state): State<AppState>,
+    caller: Caller,
+    Path((group, id)): Path<(i64, String)>,
+) -> Result<StatusCode, ApiError> {
+    state.channels.unbind(&caller.user, group, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -1,6 +1,6 @@
 //! Groups: people and agents in one log, and chains.
 
-use api::chain::{ChainPut, ChainRunView, ChainStart, ChainView, GateAnswer};
+use api::chain::{ChainPut, ChainRunView, ChainStart, ChainTemplate, ChainView, GateAnswer};
 use api::group::{
     GroupAgentPut, GroupCall, GroupEntries, GroupGrantPut, GroupLead, GroupPersonPut, GroupPost, GroupPosted,
     GroupPut, GroupView,
@@ -40,6 +40,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Full, route!(post))
         .add(Access::Full, route!(calls))
         .add(Access::Full, route!(cancel_call))
+        .add(Access::Full, route!(chain_templates))
         .add(Access::Full, route!(chains))
         .add(Access::Session, route!(put_chain))
         .add(Access::Session, route!(remove_chain))
@@ -236,6 +237,16 @@ pub async fn cancel_call(
 ) -> Result<StatusCode, ApiError> {
     state.groups.cancel(&caller.user, group, call).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Chains to begin with, in the language that the request asks for. Their agents are examples.
+#[utoipa::path(get, path = "/api/v1/chain-templates", tag = "groups", responses((status = 200, body = Vec<ChainTemplate>)))]
+pub async fn chain_templates(
+    State(state): State<AppState>,
+    _caller: Caller,
+    wanted: Wanted,
+) -> Json<Vec<ChainTemplate>> {
+    Json(state.groups.chain_templates(wanted.0))
 }
 
 /// The chains of a group, by name.

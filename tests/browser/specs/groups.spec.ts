@@ -244,6 +244,18 @@ test("a run is stopped, and the members of a group are managed", async ({ page, 
   const parts = page.getByRole("navigation", { name: "Parts of the group" });
   await parts.getByRole("link", { name: "Chains" }).click();
   await page.getByRole("button", { name: "New chain" }).click();
+  // A template takes the agents of the group where that is obvious, and names the others.
+  await page.getByLabel("Begin with").selectOption("Change to a program");
+  await expect(page.getByLabel("Agent of step 2")).toHaveValue("coder");
+  await expect(page.getByText("Not in this group: @planner, @reviewer.", { exact: false })).toBeVisible();
+  await page.getByLabel("Instruction of step 1").fill("plan it");
+  await page.getByLabel("Begin with").selectOption("Article");
+  await expect(page.getByRole("group", { name: "Replace what you have written with Article?" })).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Keep mine" }).click();
+  await expect(page.getByLabel("Instruction of step 1")).toHaveValue("plan it");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "New chain" }).click();
   await page.getByLabel("Name of the chain").fill("slow");
   await page.getByLabel("Instruction of step 1").fill("wait");
   await page.getByRole("button", { name: "Save", exact: true }).click();
@@ -270,6 +282,7 @@ test("a run is stopped, and the members of a group are managed", async ({ page, 
   await page.getByRole("button", { name: "Remove @helper" }).click();
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   await expect(page.getByTestId("agent")).toHaveCount(3);
+  await expect(page.getByRole("region", { name: "On messengers" })).toContainText("No conversation belongs to this group.");
   await expectAccessible(page);
   await page.getByRole("button", { name: "Delete the group" }).click();
   await page.getByRole("group", { name: /^Delete Work/ }).getByRole("button", { name: "Delete the group" }).click();

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::eventually;
+use tests::http::Client;
 use tests::platforms::telegram::Telegram;
 
 use super::asking::{ALICE, GROUP, OTHER, in_group};
@@ -145,4 +146,49 @@ fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
         !asked.iter().any(|text| is_command(text.as_str().unwrap())),
         "a stranger asked an agent: {asked:?}"
     );
+}
+
+#[test]
+fn the_people_of_a_group_see_where_its_log_is_shown_and_an_owner_of_it_ends_that() {
+    let telegram = Telegram::start();
+    let team = bound(&telegram);
+    let path = format!("/groups/{}/conversations", team.group);
+    let (alice, bob) =
+        (Client::login(&team.world.server, "alice"), Client::login(&team.world.server, "bob"));
+    let shown_to = |client: &Client| client.call("GET", &path).json();
+    let of_bob = shown_to(&bob);
+    let is_as = |what: &Value, may_end: bool| {
+        what["channel"] == "phone"
+            && what["messenger"] == "Telegram"
+            && what["conversation"] == GROUP.to_string()
+            && what["bound_by"] == "alice"
+            && what["may_end"] == may_end
+    };
+    assert!(is_as(&of_bob[0], false) && is_as(&shown_to(&alice)[0], true), "{of_bob}");
+    let one = format!("{path}/{}", of_bob[0]["id"].as_str().unwrap());
+    team.world.server.person("eve");
+    let eve = Client::login(&team.world.server, "eve");
+    assert_eq!((eve.call("GET", &path).status, eve.call("DELETE", &one).status), (404, 404));
+    let refused = bob.call("DELETE", &one);
+    assert_eq!(refused.status, 403, "{refused:?}");
+
+    team.alice(&["add-person", &team.group, "bob", "--access", "owner"]);
+    assert_eq!(bob.call("DELETE", &one).status, 204);
+    reads(&telegram, "no longer belongs to its group: bob ended that.");
+    assert_eq!((shown_to(&alice), bob.call("DELETE", &one).status), (json!([]), 404));
+    let trail = alice.call("GET", "/audit?action=channel.group.unbind&limit=9").json();
+    let target = format!("phone in {GROUP}: group {}", team.group);
+    assert_eq!(
+        (&trail["entries"][0]["user"], &trail["entries"][0]["target"]),
+        (&json!("bob"), &json!(target)),
+        "{trail}"
+    );
+    // Nothing reaches the log from there, and nothing of it is shown there.
+    in_group(&telegram, ALICE, "@coder are you there?", json!({}));
+    team.post(&team.bob, "among ourselves");
+    in_group(&telegram, ALICE, "/group on", json!({}));
+    reads(&telegram, "This group is on");
+    let texts = shown(&telegram);
+    assert!(!texts.iter().any(|text| text.contains("among ourselves")), "{texts:?}");
+    assert!(team.all_entries().iter().all(|entry| entry["text"] != "@coder are you there?"));
 }

@@ -455,6 +455,19 @@ fn templates_are_chains_and_a_chain_is_got_as_it_was_set() {
         let got = team.world.alice.run(&["group", "chain", "get", &team.group, name]);
         assert_eq!(got.stdout.trim_end(), named.trim_end());
     }
+    // The page has the same ones, in its reader's language.
+    let alice = Client::login(&team.world.server, "alice");
+    let of_page = |language: &str| {
+        let told = [("accept-language", language)];
+        let answer = alice.send_with("GET", "/chain-templates", &told, b"").json();
+        answer.as_array().unwrap().iter().map(|one| (one["name"].clone(), one["text"].clone())).collect::<Vec<_>>()
+    };
+    let of_client: Vec<_> =
+        templates.iter().map(|one| (one["name"].clone(), one["text"].clone())).collect();
+    assert_eq!(of_page("en"), of_client);
+    let (english, chinese) = (of_page("en"), of_page("zh"));
+    assert!(english.iter().zip(&chinese).all(|(one, other)| one.0 == other.0 && one.1 != other.1));
+    assert_eq!(Client::anonymous(&team.world.server).call("GET", "/chain-templates").status, 401);
     let unknown = team.world.alice.run(&["group", "chain", "template", "none"]);
     assert!(unknown.code != 0 && unknown.stderr.contains("there are article, change"), "{unknown:?}");
     let none = team.world.alice.run(&["group", "chain", "get", &team.group, "none"]);

@@ -91,6 +91,22 @@ pub struct ChainView {
     pub updated_at: i64,
 }
 
+/// A chain to begin with, in the language that the request asks for. Its agents are examples: whoever uses it puts the handles of
+/// their group in place of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChainTemplate {
+    /// Its name, the same in all languages.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// What it is for.
+    pub what: String,
+    /// Its definition as text.
+    pub text: String,
+    /// Its definition.
+    pub chain: ChainDraft,
+}
+
 /// A run to begin.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainStart {

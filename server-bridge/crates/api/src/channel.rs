@@ -136,6 +136,27 @@ pub struct ChannelLinkView {
     pub notices: bool,
 }
 
+/// A conversation on a messenger that belongs to a group of people and agents: everybody there reads the group's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelBindingView {
+    /// The id. A conversation that is bound again gets another one.
+    pub id: String,
+    /// The name of the channel.
+    pub channel: String,
+    /// The messenger, such as `telegram`.
+    pub kind: String,
+    /// Its name for people, such as `Telegram`.
+    pub messenger: String,
+    /// The messenger's id of the conversation.
+    pub conversation: String,
+    /// The user who bound it, who owns the channel.
+    pub bound_by: String,
+    /// Since when it belongs to the group, in Unix milliseconds.
+    pub since: i64,
+    /// True if the caller may end it.
+    pub may_end: bool,
+}
+
 /// The server's notices at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelNotices {

@@ -4,19 +4,17 @@
 //!   /group use NAME ─▶ binding ─▶ a member's message with a mention ─▶ the log, once (its send id begins with the binding's mark)
 //!                                 the log's entries by others (`showing`) ─▶ the conversation, once each
 //! ```
-//! Everybody in the conversation reads the log, so a binding needs an owner of the group. It ends with `/group on` and `/group off`, with the
-//! group, when the bot leaves the conversation, and when the bot's owner is no longer an owner of the group.
+//! Everybody in the conversation reads the log, so a binding needs an owner of the group. It ends with `/group on` and `/group off`, on the page
+//! (`bindings`), with the group, when the bot leaves the conversation, and when the bot's owner is no longer an owner of the group.
 
 use std::sync::Arc;
 
 use api::chain::GateAnswer;
 use api::words::GateReply;
-use platforms::Styled;
 use platforms::event::Message;
 use sha2::{Digest as _, Sha256};
 use store::{ChannelBinding, User, hex};
 
-use crate::answers::{Target, parts};
 use crate::error::{Error, Result};
 use crate::house::{Inner, Live};
 use crate::incoming::{Handled, Incoming, after_word};
@@ -51,29 +49,10 @@ impl Inner {
             Ok(_) => Ok(Some(Bound { binding, owner })),
             Err(error) if matches!(error.kind(), "forbidden" | "not_found") => {
                 let text = "This conversation no longer belongs to its group: the owner of this bot is no longer an owner of the group.";
-                let text = self.chats.language(owner.id).translated(text);
-                let target = Target::unasked(&binding.conversation, true, None);
-                let payloads = parts(&*live.platform, &Styled::plain(&text), "…");
-                let rows = target.rows(live.account.id, &format!("unbound/{}", binding.mark), payloads);
-                if self.store.unbind_conversation(&live.account, &binding, &rows).await? {
-                    self.note_end(live, &binding).await;
-                    self.wake.notify_one();
-                }
+                self.end_binding(&live.account, &binding, &owner.name, text).await?;
                 Ok(None)
             }
             Err(error) => Err(error),
-        }
-    }
-
-    /// Records that a binding ended, and says so in the log. A failure is only logged, because the binding has ended.
-    pub(crate) async fn note_end(&self, live: &Live, binding: &ChannelBinding) {
-        let account = &live.account;
-        let target = format!("{} in {}: group {}", account.name, binding.conversation, binding.group);
-        self.audit(Some(&account.owner), "channel.group.unbind", &target, "ok").await;
-        let Some(logs) = self.logs() else { return };
-        let text = format!("This log is no longer shown on {} (channel {}).", account.kind, account.name);
-        if let Err(error) = logs.note(binding.group, &text).await {
-            tracing::info!(%error, group = binding.group, "a group was not told that its log is no longer shown");
         }
     }
 
@@ -106,7 +85,7 @@ impl Inner {
             let mark = format!("{:0digits$x}", rand::random::<u64>(), digits = MARK_DIGITS);
             self.store.bind_conversation(account, conversation, group.id, &mark).await?;
             if let Some(before) = &before {
-                self.note_end(live, before).await;
+                self.note_end(account, before, &user.name).await;
             }
             let target = format!("{} in {conversation}: group {}", account.name, group.id);
             self.audit(Some(&user.name), "channel.group.bind", &target, "ok").await;

@@ -228,7 +228,7 @@ impl Inner {
         let bound = self.store.channel_binding(live.account.id, conversation).await?;
         self.store.close_conversation(&live.account, conversation).await?;
         if let Some(bound) = bound {
-            self.note_end(live, &bound).await;
+            self.note_end(&live.account, &bound, &live.account.owner).await;
         }
         Ok(())
     }
@@ -250,7 +250,7 @@ impl Inner {
                 let bound = self.store.channel_binding(account.id, &conversation.id).await?;
                 self.store.set_channel_group(account, &conversation.id, is_on).await?;
                 if let Some(bound) = bound {
-                    self.note_end(live, &bound).await;
+                    self.note_end(account, &bound, &user.name).await;
                 }
                 let target = format!("{} in {}", account.name, conversation.id);
                 self.audit(Some(&user.name), "channel.group", &target, wish).await;

@@ -24,6 +24,7 @@
 //! | `incoming` | from an event to a message in a chat |
 //! | `posting` | posting it once |
 //! | `bound` | conversations that belong to a group of people and agents: what is said there |
+//! | `bindings` | listing such conversations for the people of the group, and how they end |
 //! | `showing` | the log of the group in such a conversation |
 //! | `logs` | the interface to these groups |
 //! | `codes` | codes that link people |
@@ -49,6 +50,7 @@
 
 mod answers;
 mod asks;
+mod bindings;
 mod bound;
 mod cards;
 mod changes;

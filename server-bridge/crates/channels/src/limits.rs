@@ -83,6 +83,8 @@ pub const LOG_WAITING: i64 = 20;
 pub const LOG_TEXT_MAX_CHARS: i64 = 48 * 1024;
 /// The hexadecimal digits of a binding's mark.
 pub const MARK_DIGITS: usize = 16;
+/// The hexadecimal digits of a binding's id for clients.
+pub const BINDING_ID_DIGITS: usize = 16;
 /// The hexadecimal digits of a send id in a log, its binding's mark included: as many as a send id may have.
 pub const SEND_ID_DIGITS: usize = 64;
 /// How long a question waits in a chat that is reached from a messenger.

@@ -38,6 +38,12 @@ pub trait GroupLogs: Send + Sync {
     /// [`crate::Error`] of the kind `forbidden` or `not_found` if they no longer may.
     fn shown<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, Result<ShownGroup>>;
 
+    /// True if a user who may read a group's log may have it shown on a messenger too.
+    ///
+    /// # Errors
+    /// [`crate::Error`] of the kind `not_found` if the user is not in the group.
+    fn may_show<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, Result<bool>>;
+
     /// Has the server say something in a log.
     ///
     /// # Errors

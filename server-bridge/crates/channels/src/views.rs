@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use api::channel::{ChannelKind, ChannelLinkView, ChannelSetup, ChannelView};
+use api::channel::{ChannelBindingView, ChannelKind, ChannelLinkView, ChannelSetup, ChannelView};
 use api::words::ChannelState;
 use platforms::Kind;
-use store::{ChannelAccount, ChannelLink, OutboxCounts};
+use sha2::{Digest as _, Sha256};
+use store::{ChannelAccount, ChannelBinding, ChannelLink, OutboxCounts, hex};
 
 use crate::document::Document;
 use crate::house::Status;
+use crate::limits::BINDING_ID_DIGITS;
 
 /// The path of the addresses that messengers deliver to.
 pub(crate) const DELIVERIES: &str = "/api/v1/channel-deliveries/";
@@ -85,6 +87,33 @@ pub(crate) fn link(link: ChannelLink) -> ChannelLinkView {
         person_name: link.person_name,
         created_at: link.created_at_ms,
         notices: link.notices_since_ms.is_some(),
+    }
+}
+
+/// The id of a binding for clients. It does not tell the mark, with which a client could have its own messages left out.
+pub(crate) fn binding_id(binding: &ChannelBinding) -> String {
+    let mut id = hex(&Sha256::digest(&binding.mark));
+    id.truncate(BINDING_ID_DIGITS);
+    id
+}
+
+/// A conversation that belongs to a group.
+pub(crate) fn binding(
+    kinds: &[Kind],
+    account: &ChannelAccount,
+    binding: &ChannelBinding,
+    may_end: bool,
+) -> ChannelBindingView {
+    let known = kinds.iter().find(|kind| kind.name == account.kind);
+    ChannelBindingView {
+        id: binding_id(binding),
+        channel: account.name.clone(),
+        kind: account.kind.clone(),
+        messenger: known.map_or(account.kind.as_str(), |kind| kind.title).to_owned(),
+        conversation: binding.conversation.clone(),
+        bound_by: account.owner.clone(),
+        since: binding.created_at_ms,
+        may_end,
     }
 }
 

@@ -260,11 +260,7 @@ async fn chained(client: &mut Client, chain: Chain) -> Result<(String, String), 
             let chain = chain.ok_or_else(missing)?;
             both(&chain, chain.text.trim_end())
         }
-        Chain::Template { name: None } => both(&templates::ALL, templates::list()),
-        Chain::Template { name: Some(name) } => {
-            let template = templates::named(&name).ok_or_else(|| templates::unknown(&name))?;
-            both(template, template.text.trim_end())
-        }
+        Chain::Template { name } => templates::shown(client, name).await?,
         Chain::Remove { group, name } => {
             client.remove_chain(group, &name).await?;
             both(&Named { name: &name }, format!("the chain {name} was removed"))

@@ -24,6 +24,7 @@
 //! | `runs` | chains and their runs |
 //! | `files` | the files of a call: what it gets from the step before, and what it has to give |
 //! | `handing` | files that go from one machine to another |
+//! | `chain_templates` | chains to begin with |
 //! | `known` | what is on record of a run |
 //! | `talk` | what agents say to each other |
 //! | `discussion` | runs that agents begin: discussions, chains |
@@ -43,6 +44,7 @@
 mod ask;
 mod calls;
 mod chain_file;
+mod chain_templates;
 mod discussion;
 mod documents;
 mod error;

@@ -1,6 +1,7 @@
 //! Chains and their runs: what a run does next follows from its rows.
 
-use api::chain::{ChainDraft, ChainPut, ChainRunView, ChainStart, ChainView, GateAnswer};
+use api::chain::{ChainDraft, ChainPut, ChainRunView, ChainStart, ChainTemplate, ChainView, GateAnswer};
+use api::language::Language;
 use api::words::{GateKind, GateReply};
 use chains::limits::{LIMIT_SECONDS, REQUEST_MAX_BYTES};
 use chains::prompt::Parts;
@@ -8,6 +9,7 @@ use chains::{End, Next, check, next, prompt, replies, text};
 use store::limits::AGENT_MESSAGES;
 use store::{ChainRun, GateRow, GroupAgent, GroupCall, NewCall, NewGate, NewRunOfChain, RunEnd, User};
 
+use crate::chain_templates;
 use crate::error::{Error, Result};
 use crate::house::Inner;
 use crate::known::{Known, unreadable};
@@ -17,6 +19,11 @@ use crate::service::Groups;
 use crate::views;
 
 impl Groups {
+    /// Chains to begin with, in a language.
+    pub fn chain_templates(&self, language: Language) -> Vec<ChainTemplate> {
+        chain_templates::all(language)
+    }
+
     /// The chains of a group, by name.
     ///
     /// # Errors

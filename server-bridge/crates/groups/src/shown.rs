@@ -4,7 +4,7 @@ use api::chain::GateView;
 use store::{Group, User};
 
 use crate::error::{Error, Result};
-use crate::rights::Action;
+use crate::rights::{Action, check};
 use crate::service::Groups;
 use crate::views;
 
@@ -43,6 +43,15 @@ impl Groups {
     /// [`Error::Store`] if the user is not in it; [`Error::Refused`] if they are no owner of it.
     pub async fn may_show(&self, user: &User, group: i64) -> Result<String> {
         Ok(self.0.group_for(user, group, Action::Show).await?.title)
+    }
+
+    /// True if a person of a group may have its log shown.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the user is not in it.
+    pub async fn shows(&self, user: &User, group: i64) -> Result<bool> {
+        let group = self.0.group_for(user, group, Action::Read).await?;
+        Ok(check(group.access, Action::Show).is_ok())
     }
 
     /// Has the server say something in a group's log.

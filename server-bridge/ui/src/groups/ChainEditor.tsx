@@ -4,11 +4,13 @@ import { useTranslation } from "react-i18next";
 import { useAction } from "../lib/useAction";
 import { Field, Problem } from "../settings/parts";
 import { useAppState } from "../state/context";
+import { BeginWith, type Beginning } from "./BeginWith";
 import { BudgetFields } from "./BudgetFields";
 import { ChainFile } from "./ChainFile";
+import { fitted, fitting, handlesIn, strangers } from "./handles";
 import { useGroupRequests } from "./requests";
 import { emptyStep, keyed, type KeyedStep, minutesOf, moved, pathsOf, secondsOf } from "./steps";
-import type { Chain, Group, Step } from "./types";
+import type { Chain, ChainPut, Group, Step } from "./types";
 import styles from "./groups.module.css";
 
 const RETRIES = [0, 1, 2, 3, 4, 5];
@@ -37,7 +39,20 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
   const [text, setText] = useState(chain?.text ?? "");
   const [dragged, setDragged] = useState<number | null>(null);
   const [budget, setBudget] = useState(chain?.chain.budget);
-  const written = () => (shape === "list" ? { chain: { budget, steps: steps.map(({ step }) => step) } } : { text });
+  const asWritten = (list: Step[], limits: typeof budget, words: string): ChainPut => (shape === "list" ? { chain: { budget: limits, steps: list } } : { text: words });
+  const written = () => asWritten(steps.map(({ step }) => step), budget, text);
+  /** What it began with, and how often something was put there: fields that keep their own text are made again for it. */
+  const [begun, setBegun] = useState(() => ({ as: JSON.stringify(written()), times: 0 }));
+  const begin = (beginning: Beginning) => {
+    const list = (beginning.chain.steps ?? []).map((step) => ({ ...step, agent: fitting(step.agent, agents) }));
+    const [limits, words] = [beginning.chain.budget, fitted(beginning.text, agents)];
+    setSteps(keyed(list));
+    setBudget(limits);
+    setText(words);
+    setBegun({ as: JSON.stringify(asWritten(list, limits, words)), times: begun.times + 1 });
+  };
+  const isBlank = shape === "text" && text.trim() === "";
+  const unknown = strangers(shape === "list" ? steps.map(({ step }) => step.agent) : handlesIn(text), agents);
   const save = useAction(async () => {
     await onSaved(await requests.putChain(group.id, name.trim(), written()));
     onDone();
@@ -56,6 +71,7 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
   return (
     <div className={styles.editor} role="group" aria-label={chain === null ? t("newChain") : t("editChain", { name: chain.name })}>
       {chain === null && <Field label={t("chainName")}>{(id) => <input id={id} autoCapitalize="none" value={name} placeholder="story" onChange={(event) => setName(event.target.value)} />}</Field>}
+      {chain === null && <BeginWith group={group} isWritten={!isBlank && JSON.stringify(written()) !== begun.as} onBegin={begin} />}
       {shape === "text" ? (
         <>
           <Field label={t("asText")} hint={t("textHint")}>
@@ -146,7 +162,8 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
           {t("addStep")}
         </button>
       )}
-      {shape === "list" && <BudgetFields budget={budget} onChange={setBudget} />}
+      {shape === "list" && <BudgetFields key={begun.times} budget={budget} onChange={setBudget} />}
+      {unknown.length > 0 && <p className="caution">{t("notInGroup", { handles: unknown.map((handle) => `@${handle}`).join(", ") })}</p>}
       <Problem text={save.error ?? turn.error} />
       <div className={styles.line}>
         <button type="button" className="primary" disabled={name.trim() === "" || save.busy} onClick={() => void save.run()}>

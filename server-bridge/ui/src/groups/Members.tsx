@@ -9,6 +9,7 @@ import { Field, Problem } from "../settings/parts";
 import { useAppState } from "../state/context";
 import { AgentForm } from "./AgentForm";
 import { AgentCard } from "./AgentCard";
+import { Conversations } from "./Conversations";
 import { useGroupRequests } from "./requests";
 import { type Access, ACCESSES, type Group, type GroupAgent, includes } from "./types";
 import styles from "./groups.module.css";
@@ -88,6 +89,7 @@ export function Members({ group, reload }: Props) {
           </ul>
           {includes(group.access, "member") && <AgentForm key={edited?.handle} group={group} edited={edited} onSaved={async () => (setEdited(null), await reload())} />}
         </section>
+        <Conversations group={group} />
         <section aria-labelledby="this-group" className={styles.rows}>
           <h2 id="this-group">{t("thisGroup")}</h2>
           {isEditor && <Rename key={group.title} group={group} reload={reload} />}

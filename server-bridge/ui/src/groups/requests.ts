@@ -42,6 +42,12 @@ export function createRequests(client: ApiClient) {
     cancelCall: async (group: number, call: number) =>
       void (await client.POST("/api/v1/groups/{group}/calls/{call}/cancel", { params: { path: { group, call } } })),
 
+    /** The conversations on messengers that show its log. */
+    conversations: (group: number) => taken(client.GET("/api/v1/groups/{group}/conversations", of(group))),
+    endConversation: async (group: number, id: string) =>
+      void (await client.DELETE("/api/v1/groups/{group}/conversations/{id}", { params: { path: { group, id } } })),
+
+    chainTemplates: () => taken(client.GET("/api/v1/chain-templates")),
     chains: (group: number) => taken(client.GET("/api/v1/groups/{group}/chains", of(group))),
     putChain: (group: number, name: string, put: ChainPut) =>
       taken(client.PUT("/api/v1/groups/{group}/chains/{name}", { ...person(group, name), body: put })),

@@ -53,6 +53,10 @@ impl GroupLogs for Logs {
         self.check(user, group, Access::Owner).boxed()
     }
 
+    fn may_show<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, Result<bool>> {
+        async move { Ok(self.0.group(user.id, group).await?.access >= Access::Owner) }.boxed()
+    }
+
     fn note<'a>(&'a self, group: i64, text: &'a str) -> BoxFuture<'a, Result<()>> {
         async move { Ok(self.0.post_notice(group, text).await?) }.boxed()
     }
@@ -128,6 +132,12 @@ impl World {
     async fn binds(&self, conversation: &str) {
         self.messenger.says("boss", conversation, "/group use Work");
         self.reads(conversation, "belongs to the group \"Work\" now").await;
+    }
+
+    /// Ends the first binding of a group, on the page.
+    async fn ends(&self, user: &User, group: i64) -> Result<()> {
+        let id = self.channels.bindings(&self.root, group).await.unwrap().remove(0).id;
+        self.channels.unbind(user, group, &id).await
     }
 
     async fn log(&self, group: i64) -> Vec<GroupEntry> {
@@ -279,12 +289,16 @@ enum End {
     GroupDeleted,
     BotRemoved,
     OtherGroup,
+    /// By the owner of the bot, on the page.
+    Binder,
+    /// By another owner of the group, on the page.
+    GroupOwner,
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_binding_nothing_of_the_log_is_shown_not_even_what_was_on_its_way() {
     use End::*;
-    for end in [Off, On, OwnerDemoted, OwnerRemoved, GroupDeleted, BotRemoved, OtherGroup] {
+    for end in [Off, On, OwnerDemoted, OwnerRemoved, GroupDeleted, BotRemoved, OtherGroup, Binder, GroupOwner] {
         let (world, group) = bound(Messenger::new()).await;
         let (store, root) = (&world.store, world.root.id);
         store.put_group_person(group, world.ada.id, Access::Owner).await.unwrap();
@@ -305,12 +319,16 @@ async fn after_a_binding_nothing_of_the_log_is_shown_not_even_what_was_on_its_wa
             OwnerRemoved => assert!(store.remove_group_person(group, root).await.unwrap()),
             GroupDeleted => store.delete_group(group).await.unwrap(),
             BotRemoved => world.messenger.happens("boss", "room", true, What::Removed),
+            Binder => world.ends(&world.root, group).await.unwrap(),
+            GroupOwner => world.ends(&world.ada, group).await.unwrap(),
         }
         let told = match end {
             Off => "This group is off",
             On => "This group is on",
             OtherGroup => "belongs to the group \"Other\"",
             OwnerDemoted | OwnerRemoved => "no longer belongs to its group",
+            Binder => "no longer belongs to its group: root ended that",
+            GroupOwner => "no longer belongs to its group: ada ended that",
             GroupDeleted | BotRemoved => "",
         };
         until("it has ended", async || {
@@ -338,6 +356,63 @@ async fn after_a_binding_nothing_of_the_log_is_shown_not_even_what_was_on_its_wa
             assert_eq!(world.count("room", never), 0, "{end:?}: {:?}", world.messenger.texts("room"));
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who_bound_it_end_that() {
+    let (world, group) = bound(Messenger::new()).await;
+    world.binds("room/7").await;
+    let (store, channels) = (&world.store, &world.channels);
+    let (root, ada) = (&world.root, &world.ada);
+    let eve = store.add_user(&store::Name::parse("eve").unwrap(), "correct horse", false).await.unwrap();
+    let listed = async |user: &User| channels.bindings(user, group).await;
+    let of_root = listed(root).await.unwrap();
+    let rooms: Vec<_> = of_root.iter().map(|one| one.conversation.as_str()).collect();
+    assert_eq!(rooms, ["room", "room/7"]);
+    let first = &of_root[0];
+    let named = [&first.channel, &first.kind, &first.messenger, &first.bound_by].map(String::as_str);
+    assert_eq!(named, ["desk", "fake", "Fake", "root"]);
+    assert!(of_root.iter().all(|one| one.may_end && one.since > 0), "{of_root:?}");
+    let account = store.channels(root.id).await.unwrap().remove(0).id;
+    let mark = store.channel_binding(account, "room").await.unwrap().unwrap().mark;
+    assert!(first.id != of_root[1].id && first.id != mark, "the mark is nobody's to know");
+
+    // A member sees them and ends none; who is not in the group knows nothing of them.
+    assert!(listed(ada).await.unwrap().iter().all(|one| !one.may_end));
+    let kind = |result: Result<()>| result.unwrap_err().kind();
+    assert_eq!(kind(channels.unbind(ada, group, &first.id).await), "forbidden");
+    assert_eq!(kind(channels.unbind(ada, group, "none").await), "forbidden");
+    assert_eq!(listed(&eve).await.unwrap_err().kind(), "not_found");
+    assert_eq!(kind(channels.unbind(&eve, group, &first.id).await), "not_found");
+    let other = store.create_group(eve.id, "Hers").await.unwrap();
+    assert_eq!(kind(channels.unbind(&eve, other, &first.id).await), "not_found", "it is not her group's");
+
+    // An owner of the group ends one that another bound, even if the bot is off; then there is nothing to end.
+    store.put_group_person(group, ada.id, Access::Owner).await.unwrap();
+    world.put(false).await;
+    channels.unbind(ada, group, &first.id).await.unwrap();
+    assert_eq!(kind(channels.unbind(ada, group, &first.id).await), "not_found");
+    world.put(true).await;
+    world.reads("room", "no longer belongs to its group: ada ended that.").await;
+    world.reads("room/7", "This log is no longer shown on fake").await;
+    world.rests().await;
+    // Who bound it ends it, though an owner of the group no longer.
+    store.put_group_person(group, root.id, Access::Reader).await.unwrap();
+    let left = listed(root).await.unwrap();
+    assert_eq!((left.len(), left[0].may_end), (1, true));
+    channels.unbind(root, group, &left[0].id).await.unwrap();
+    assert!(listed(ada).await.unwrap().is_empty());
+    let search = AuditSearch { action: "channel.group.unbind", limit: 9, ..AuditSearch::default() };
+    let audit = store.search_audit(&search).await.unwrap();
+    let done: Vec<_> = audit
+        .iter()
+        .map(|entry| format!("{}: {}", entry.user.as_deref().unwrap_or_default(), entry.target))
+        .collect();
+    let target = |room: &str| format!("desk in {room}: group {group}");
+    assert_eq!(done, [format!("root: {}", target("room/7")), format!("ada: {}", target("room"))]);
+    let ends = world.log(group).await;
+    let ends = ends.iter().filter(|entry| entry.text == "This log is no longer shown on fake (channel desk).");
+    assert_eq!(ends.count(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! The routes of groups.
 
-use api::chain::{ChainPut, ChainRunView, ChainStart, ChainView, GateAnswer};
+use api::chain::{ChainPut, ChainRunView, ChainStart, ChainTemplate, ChainView, GateAnswer};
 use api::group::{
     GroupAgentPut, GroupCall, GroupEntries, GroupGrantPut, GroupLead, GroupPersonPut, GroupPost, GroupPosted,
     GroupPut, GroupView,
@@ -175,6 +175,11 @@ impl Client {
             percent_encoded(name)
         ))
         .await
+    }
+
+    /// `GET /api/v1/chain-templates`.
+    pub(super) async fn chain_templates(&mut self) -> Answer<Vec<ChainTemplate>> {
+        self.get("/api/v1/chain-templates").await
     }
 
     /// `GET /api/v1/groups/{group}/chains`.

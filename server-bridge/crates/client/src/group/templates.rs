@@ -1,74 +1,23 @@
-//! Chains to begin with. Their agents are examples: whoever uses one puts the handles of their group in place of them.
+//! `sandbridge group chain template`: chains to begin with, as the server has them.
 
-use serde::Serialize;
+use api::chain::ChainTemplate;
 
 use crate::failure::Failure;
+use crate::http::Client;
+use crate::output::both;
 
-/// A chain to begin with.
-#[derive(Debug, Serialize)]
-pub(super) struct Template {
-    /// Its name.
-    pub(super) name: &'static str,
-    /// What it is for.
-    pub(super) what: &'static str,
-    /// Its text.
-    pub(super) text: &'static str,
-}
-
-/// All of them.
-pub(super) const ALL: [Template; 4] = [
-    Template {
-        name: "article",
-        what: "a text that is written, shortened, and translated once a person agrees",
-        text: "\
-1. @writer: Write a text about the request. [retries 1]
-2. @editor: Shorten it, mend its language, and keep all that it says. [gate]
-3. @translator: Translate it into the other language that the request names. [retries 1]
-budget: 200000 tokens
-",
-    },
-    Template {
-        name: "change",
-        what: "a change to a program that is planned, made, reviewed and corrected",
-        text: "\
-1. @planner: Read the code that the request is about, and write a plan: which files change, and how it is tested. Change nothing. [gate]
-2. @coder: Make the change as planned, and run the tests. [limit 1h]
-3. @reviewer: Review the change: name each fault with its file and line, and say how to mend it. Change nothing.
-4. @coder: Mend what the review names, and run the tests again. [gate] [limit 1h]
-budget: 2000000 tokens
-",
-    },
-    Template {
-        name: "research",
-        what: "a question that is researched, checked, and answered with sources",
-        text: "\
-1. @researcher: Find out what is known about the request, with the source of each statement.
-2. @critic: Name what is doubtful, missing or without a source.
-3. @researcher: Look up what the critic names, and correct the findings.
-4. @writer: Answer the request from the findings, with their sources. [gate]
-budget: 500000 tokens, 2h
-",
-    },
-    Template {
-        name: "release",
-        what: "a release that is tested and described before a person agrees",
-        text: "\
-1. @tester: Run all tests, and report what fails. Change nothing. [retries 1] [limit 1h]
-2. @writer: Write the notes of the release from the changes since the last one. [gate]
-3. @coder: Prepare the release as the request says, and report each step. [gate] [limit 1h]
-",
-    },
-];
-
-/// The one with this name.
-pub(super) fn named(name: &str) -> Option<&'static Template> {
-    ALL.iter().find(|template| template.name == name)
+/// `chain template`: one of them, or the list.
+pub(super) async fn shown(client: &mut Client, name: Option<String>) -> Result<(String, String), Failure> {
+    let all = client.chain_templates().await?;
+    let Some(name) = name else { return Ok(both(&all, list(&all))) };
+    let template = all.iter().find(|template| template.name == name).ok_or_else(|| unknown(&all, &name))?;
+    Ok(both(template, template.text.trim_end()))
 }
 
 /// A list of them for people.
-pub(super) fn list() -> String {
+fn list(all: &[ChainTemplate]) -> String {
     let mut lines: Vec<_> =
-        ALL.iter().map(|template| format!("{:9} {}", template.name, template.what)).collect();
+        all.iter().map(|template| format!("{:9} {}", template.name, template.what)).collect();
     lines.push(
         "`sandbridge group chain template NAME` prints one; put your agents' handles into it for `set`"
             .to_owned(),
@@ -77,7 +26,7 @@ pub(super) fn list() -> String {
 }
 
 /// The error for a name that none has.
-pub(super) fn unknown(name: &str) -> Failure {
-    let names: Vec<_> = ALL.iter().map(|template| template.name).collect();
+fn unknown(all: &[ChainTemplate], name: &str) -> Failure {
+    let names: Vec<_> = all.iter().map(|template| template.name.as_str()).collect();
     Failure::usage(format!("there is no template {name}; there are {}", names.join(", ")))
 }

@@ -28,6 +28,8 @@ pub struct ChannelBinding {
     pub shown_entry: i64,
     /// The last gate that was put into the outbox.
     pub shown_gate: i64,
+    /// Since when it belongs to the group, in Unix milliseconds.
+    pub created_at_ms: i64,
 }
 
 /// An entry of the log, as far as a binding shows it.
@@ -49,7 +51,8 @@ pub struct EntryToShow {
 
 macro_rules! bindings {
     () => {
-        "SELECT b.account_id, b.conversation, b.group_id, b.mark, b.shown_entry, b.shown_gate FROM channel_bindings b"
+        "SELECT b.account_id, b.conversation, b.group_id, b.mark, b.shown_entry, b.shown_gate, b.created_at_ms
+         FROM channel_bindings b"
     };
 }
 
@@ -98,6 +101,20 @@ impl Store {
             .bind(conversation)
             .fetch_optional(self.database.latest())
             .await?)
+    }
+
+    /// The bindings of a group, also those of accounts that are off; the oldest first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn bindings_of_group(&self, group: i64) -> Result<Vec<ChannelBinding>> {
+        Ok(query_as(concat!(
+            bindings!(),
+            " WHERE b.group_id = $1 ORDER BY b.created_at_ms, b.account_id, b.conversation"
+        ))
+        .bind(group)
+        .fetch_all(self.database.latest())
+        .await?)
     }
 
     /// The bindings of accounts that are enabled whose groups have something that was not shown, and for whose conversations fewer than
@@ -183,25 +200,28 @@ impl Store {
 
     /// Ends a binding, with messages that say so. Returns true if it was there.
     ///
+    /// It is the group's: any of its owners ends it, at any node, as the deletion of the group does.
+    ///
     /// # Errors
     /// [`crate::Error::Database`].
     pub async fn unbind_conversation(
         &self,
-        account: &ChannelAccount,
         binding: &ChannelBinding,
         outgoing: &[NewOutgoing],
     ) -> Result<bool> {
-        let mut transaction = self.database.write(Scope::User(account.user)).await?;
-        let gone = query("DELETE FROM channel_bindings WHERE account_id = $1 AND mark = $2")
-            .bind(account.id)
-            .bind(&binding.mark)
-            .execute(&mut transaction)
-            .await?;
-        if gone.rows_affected() == 0 {
-            return Ok(false);
-        }
+        let mut transaction = self.database.write(Scope::Group(binding.group)).await?;
+        let conversation: Option<String> = query_scalar(
+            "DELETE FROM channel_bindings WHERE account_id = $1 AND mark = $2 RETURNING conversation",
+        )
+        .bind(binding.account_id)
+        .bind(&binding.mark)
+        .fetch_optional(&mut transaction)
+        .await?;
+        // It may have another id by now.
+        let Some(conversation) = conversation else { return Ok(false) };
         for one in outgoing {
-            one.insert(&mut transaction, account.id, self.now_ms()).await?;
+            let one = NewOutgoing { conversation: conversation.clone(), ..one.clone() };
+            one.insert(&mut transaction, binding.account_id, self.now_ms()).await?;
         }
         transaction.commit().await?;
         Ok(true)

@@ -469,3 +469,33 @@ async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_th
     store.delete_group(group).await.unwrap();
     assert_eq!(store.channel_binding(account.id, "d").await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn the_bindings_of_a_group_are_listed_and_each_ends_once_with_its_farewell() {
+    let store = testing::empty().await;
+    let ada = user(&store, "ada", false).await;
+    let account = store.put_channel(ada, draft("tg")).await.unwrap();
+    let (work, other) =
+        (store.create_group(ada, "Work").await.unwrap(), store.create_group(ada, "Other").await.unwrap());
+    let rooms = [("c", work, "00000000000000c1"), ("d", other, "00000000000000d1"), ("e", work, "00000000000000e1")];
+    for (conversation, group, mark) in rooms {
+        store.bind_conversation(&account, conversation, group, mark).await.unwrap();
+    }
+    let listed = async |group| {
+        let found = store.bindings_of_group(group).await.unwrap();
+        assert!(found.iter().all(|one| one.account_id == account.id && one.created_at_ms > 0), "{found:?}");
+        found.into_iter().map(|one| one.conversation).collect::<Vec<_>>()
+    };
+    assert_eq!((listed(work).await, listed(other).await), (vec!["c".to_owned(), "e".to_owned()], vec!["d".to_owned()]));
+    let bound = store.channel_binding(account.id, "c").await.unwrap().unwrap();
+    // It moves after it was read: the farewell goes where it is now.
+    store.move_conversation(&account, "c", "f").await.unwrap();
+    assert!(store.unbind_conversation(&bound, &[outgoing(0)]).await.unwrap());
+    assert!(!store.unbind_conversation(&bound, &[outgoing(1)]).await.unwrap(), "it has ended");
+    let lanes = store.outbox_lanes(9).await.unwrap();
+    assert_eq!(lanes.iter().map(|lane| lane.conversation.as_str()).collect::<Vec<_>>(), ["f"]);
+    assert_eq!(store.outbox_counts(account.id).await.unwrap().waiting, 1);
+    assert_eq!(listed(work).await, ["e"]);
+    store.remove_channel(ada, "tg").await.unwrap();
+    assert!(listed(work).await.is_empty() && listed(other).await.is_empty(), "they go with the account");
+}

@@ -45,6 +45,14 @@ pub(super) const TABLE: &[Row] = &[
         "此对话不再属于原来的群组：此机器人的所有者已不再是该群组的所有者。",
     ),
     (
+        "This conversation no longer belongs to its group: {} ended that.",
+        "此对话不再属于原来的群组：{0} 已结束关联。",
+    ),
+    (
+        "this conversation does not belong to the group, or no longer; look at the list again",
+        "此对话不属于或已不再属于该群组；请重新查看列表",
+    ),
+    (
         "You are not in the group that this conversation belongs to; ask an owner of the group to add you.",
         "你不在此对话所属的群组中；请联系群组所有者将你加入。",
     ),

@@ -75,7 +75,12 @@ pub(crate) fn spawn_true() {
 
 /// The same through the handle.
 pub(crate) async fn exec_true(sandbox: &Sandbox) {
-    let mut exec = sandbox.exec(ExecRequest::argv(["/bin/true"])).await.unwrap();
+    exec(sandbox, ExecRequest::argv(["/bin/true"])).await;
+}
+
+/// A command through the handle, to its end.
+pub(crate) async fn exec(sandbox: &Sandbox, request: ExecRequest) {
+    let mut exec = sandbox.exec(request).await.unwrap();
     while let Some(event) = exec.next().await {
         match event {
             ExecEvent::Finished(outcome) => assert_eq!(outcome.code, Some(0)),

@@ -1,106 +1,241 @@
 //! The time that hooks add to a tool call of a model.
 //!
-//! A scripted model calls a tool that only looks into the store, again and again: without hooks, with hooks of other tools, and with a
-//! command hook of this tool. What a bare exec costs is measured in the same way: a call of `Shell` with `true` instead. The kinds take
-//! turns, each in a chat of its own, and a sample is the time from the end of an answer to the whole next request.
+//! A scripted model calls a tool that only looks into the store, again and again, and a sample is the time from the end of an answer to
+//! the whole next request. The kinds take turns, each in a chat of its own.
+//!
+//! Where no hook runs, little is added, so that is measured in this process, where the floor can be had: chats to which hooks were never
+//! connected, beside chats with them, without a hook and with one of another tool. A command hook is measured with real programs: what it
+//! adds to a call, beside a bare exec of the same command through a handle.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use chats::models::{Provider, Subscription, Tier, TierModel};
+use chats::{ChatService, ModelsConfig};
+use extensions::hooks::{HookRunner, Used};
+use extensions::mcp::McpServers;
+use extensions::plugins::Plugins;
+use sandbox::{ExecRequest, RouterConfig, SandboxRouter};
 use serde_json::{Value, json};
+use store::{Name, Store, User};
+use tempfile::TempDir;
 use tests::http::Client;
 use tests::{Habits, Machine, Reply, ScriptedModel, Server};
+use tokio::runtime::Runtime;
+use tools::internet::Internet;
 
+use crate::handle::exec;
+use crate::remote::Remote;
 use crate::samples::{Row, Samples, WARM_UPS, shown};
 
 /// How often each kind has its turn.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 12;
 /// Answers of one turn: all but the last one call a tool.
 const ITERATIONS: usize = 60;
-/// The most that hooks of other tools may add to a call.
-const NONE_FIT: Duration = Duration::from_micros(100);
+/// Execs of each round.
+const EXECS: usize = 50;
+/// The most that hooks may add to a call where none runs.
+const NONE_RUNS: Duration = Duration::from_micros(100);
 /// The most that a command hook may take beyond a bare exec.
 const COMMAND: Duration = Duration::from_millis(5);
 /// As for the engine's rows.
 const HABITS: Habits = Habits { remembers: false, counts: false, pauses: true };
 
-pub(crate) fn rows() -> Vec<Row> {
-    let runs_shell = Arc::new(AtomicBool::new(false));
-    let (said, done) = channel();
-    let (shell, mut answers) = (Arc::clone(&runs_shell), 0);
-    let model = ScriptedModel::start_with(HABITS, move |_| {
-        answers += 1;
-        if answers % ITERATIONS == 0 {
-            said.send(()).unwrap();
-            return Reply::Say("done".to_owned());
+pub(crate) fn rows(remote: &Remote) -> Vec<Row> {
+    let mut rows = without_a_run();
+    rows.extend(commands(remote));
+    rows
+}
+
+/// A model whose turns have [`ITERATIONS`] answers each, and what tells that the last one of a turn is under way.
+struct Caller {
+    model: ScriptedModel,
+    done: Receiver<()>,
+}
+
+impl Caller {
+    fn start() -> Self {
+        let (said, done) = channel();
+        let mut answers = 0;
+        let model = ScriptedModel::start_with(HABITS, move |_| {
+            answers += 1;
+            if answers % ITERATIONS == 0 {
+                said.send(()).unwrap();
+                return Reply::Say("done".to_owned());
+            }
+            Reply::Call(vec![("offload_recall", json!({"id": "x"}))])
+        });
+        Self { model, done }
+    }
+
+    /// The times of the calls of the turn that this begins.
+    fn times(&self, begin: impl FnOnce()) -> Vec<Duration> {
+        let before = self.model.times().len();
+        begin();
+        self.done.recv().unwrap();
+        // The end of the turn is stored after its last answer; the next kind must not wait for that.
+        sleep(Duration::from_millis(50));
+        let times = self.model.times().split_off(before);
+        times.windows(2).skip(WARM_UPS).map(|pair| pair[1].0 - pair[0].1).collect()
+    }
+}
+
+/// Hooks with one command, for a tool.
+fn hook_of(tool: &str) -> String {
+    let hook = json!({"matcher": tool, "hooks": [{"type": "command", "command": "true"}]});
+    json!({"enable_command_hooks": true, "hooks": {"PreToolUse": [hook]}}).to_string()
+}
+
+/// A row about what is added to a floor, against the most that may be.
+fn within(samples: &Samples, what: &str, against: &str, added: Duration, limit: Duration) -> Row {
+    Row {
+        against: format!("{against}: adds {}", shown(added)),
+        ratio: format!("{:.2} ×", added.as_secs_f64() / limit.as_secs_f64()),
+        target: "≤ 1.0 ×".to_owned(),
+        ..samples.row(what)
+    }
+}
+
+/// Calls in this process, without a hook that runs.
+fn without_a_run() -> Vec<Row> {
+    // Another group may have installed it first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let caller = Caller::start();
+    let (bare, hooked) = (House::open(&runtime, &caller.model, false), House::open(&runtime, &caller.model, true));
+    let other = hook_of("NoSuchTool");
+    let kinds = [(&bare, None), (&hooked, None), (&hooked, Some(other.as_str()))];
+    let mut samples: [Vec<Duration>; 3] = Default::default();
+    for _ in 0..ROUNDS {
+        for ((house, document), samples) in kinds.iter().zip(&mut samples) {
+            samples.extend(caller.times(|| house.work(&runtime, *document)));
         }
-        match shell.load(Ordering::Relaxed) {
-            true => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
-            false => Reply::Call(vec![("offload_recall", json!({"id": "x"}))]),
-        }
-    });
-    let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
+    }
+    let [floor, none, others] = samples.map(Samples::new);
+    let added = |samples: &Samples| samples.p50().saturating_sub(floor.p50());
+    vec![
+        floor.row("a call in this process, no hooks connected"),
+        within(
+            &none,
+            "the same, hooks connected and none set",
+            "at most 0.1 ms more than no hooks connected",
+            added(&none),
+            NONE_RUNS,
+        ),
+        within(
+            &others,
+            "the same, hooks of other tools set",
+            "at most 0.1 ms more than no hooks connected",
+            added(&others),
+            NONE_RUNS,
+        ),
+    ]
+}
+
+/// Chats in this process, without a machine.
+struct House {
+    service: ChatService,
+    user: User,
+    hooks: Option<HookRunner>,
+    _home: TempDir,
+}
+
+impl House {
+    fn open(runtime: &Runtime, model: &ScriptedModel, has_hooks: bool) -> Self {
+        runtime.block_on(async {
+            let store = Store::open_in_memory().await.unwrap();
+            let name = Name::parse("ada").unwrap();
+            let user = store.add_user(&name, "correct horse", false).await.unwrap();
+            let (router, home) = (SandboxRouter::new(RouterConfig::default()), TempDir::new().unwrap());
+            let scripted = TierModel { name: "scripted".to_owned(), ..TierModel::default() };
+            let subscription = Subscription {
+                provider: Provider::OpenAi,
+                base_url: Some(model.url().to_owned()),
+                runner: None,
+                models: [(Tier::Balance, scripted)].into(),
+                default_tier: None,
+                fallback: None,
+            };
+            let models = ModelsConfig { server: Some((subscription, None)), ..ModelsConfig::default() };
+            let service = ChatService::new(store.clone(), router.clone(), models, Internet::default());
+            let hooks = has_hooks.then(|| {
+                let (ledger, path) = (|| service.execs().clone(), || home.path().to_owned());
+                let plugins = Plugins::new(ledger(), store.clone(), &[]);
+                let mcp_servers =
+                    McpServers::new(ledger(), store.clone(), router.clone(), path(), &[], plugins.clone());
+                let used = Used { plugins, mcp_servers, judge: Arc::new(service.clone()) };
+                let notice: extensions::Notice = Arc::new(|_, _, _| Box::pin(async {}));
+                let hooks = HookRunner::new(ledger(), store.clone(), router.clone(), path(), &[], notice, used);
+                service.hooks().put(hooks.clone());
+                hooks
+            });
+            Self { service, user, hooks, _home: home }
+        })
+    }
+
+    /// Begins a turn in a new chat, with these hooks.
+    fn work(&self, runtime: &Runtime, document: Option<&str>) {
+        runtime.block_on(async {
+            if let Some(hooks) = &self.hooks {
+                hooks.set_document(&self.user, document).await.unwrap();
+            }
+            let chat = self.service.create(&self.user).await.unwrap();
+            self.service.post(&self.user, &chat.id, "work").await.unwrap();
+        });
+    }
+}
+
+/// Calls of real programs, with a command hook and without.
+fn commands(remote: &Remote) -> Vec<Row> {
+    let caller = Caller::start();
+    let options = [&["--docker", "off"], &caller.model.options("openai")[..]].concat();
     let server = Server::start_with(&options);
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
     let client = Client::login(&server, &alice.name);
-    let hook = |matcher: &str| {
-        json!({"enable_command_hooks": true, "hooks": {"PreToolUse": [
-            {"matcher": matcher, "hooks": [{"type": "command", "command": "true"}]}
-        ]}})
+    let work = |document: Option<String>| {
+        let text = document.map_or(Value::Null, Value::from);
+        let set = client.send("PUT", "/hooks/document", json!({"text": text}).to_string().as_bytes());
+        assert_eq!(set.status, 200);
+        let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
+        let answer = client.send("POST", &format!("/chats/{chat}/messages"), br#"{"text": "work"}"#);
+        assert_eq!(answer.status, 202);
     };
-    // The kinds: their hooks, and true if the model runs a command itself.
-    let kinds: [(Option<Value>, bool); 4] = [
-        (None, false),
-        (Some(hook("NoSuchTool")), false),
-        (Some(hook("offload_recall")), false),
-        (None, true),
-    ];
-    let mut samples: [Vec<Duration>; 4] = Default::default();
+    let (mut none, mut command, mut bare) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        for ((document, is_shell), samples) in kinds.iter().zip(&mut samples) {
-            runs_shell.store(*is_shell, Ordering::Relaxed);
-            let text = document.as_ref().map(Value::to_string);
-            let set = client.send("PUT", "/hooks/document", json!({"text": text}).to_string().as_bytes());
-            assert_eq!(set.status, 200);
-            let chat = client.call("POST", "/chats").json()["id"].as_str().unwrap().to_owned();
-            let mode = client.send("PUT", &format!("/chats/{chat}/approval"), br#"{"mode": "full"}"#);
-            assert_eq!(mode.status, 200);
-            let before = model.times().len();
-            let answer = client.send("POST", &format!("/chats/{chat}/messages"), br#"{"text": "work"}"#);
-            assert_eq!(answer.status, 202);
-            done.recv().unwrap();
-            // The end of the turn is stored after its last answer; the next kind must not wait for that.
-            std::thread::sleep(Duration::from_millis(50));
-            let times = model.times().split_off(before);
-            samples.extend(times.windows(2).skip(WARM_UPS).map(|pair| pair[1].0 - pair[0].1));
-        }
+        none.extend(caller.times(|| work(None)));
+        command.extend(caller.times(|| work(Some(hook_of("offload_recall")))));
+        bare.extend(execs(remote));
     }
-    let [none, others, command, exec] = samples.map(Samples::new);
-    let added = |samples: &Samples| samples.p50().saturating_sub(none.p50());
-    let within = |row: Row, what: &str, added: Duration, limit: Duration| Row {
-        against: format!("{what}: adds {}", shown(added)),
-        ratio: format!("{:.2} ×", added.as_secs_f64() / limit.as_secs_f64()),
-        target: "≤ 1.0 ×".to_owned(),
-        ..row
-    };
-    let beyond = added(&command).saturating_sub(added(&exec));
+    let [none, command, bare] = [none, command, bare].map(Samples::new);
+    let added = command.p50().saturating_sub(none.p50());
     vec![
-        none.row("engine, a call without hooks"),
+        none.row("a call of a server, no hook set"),
+        bare.row("handle exec of the shell line `true`"),
         within(
-            others.row("engine, a call with hooks of other tools"),
-            "at most 0.1 ms more than without",
-            added(&others),
-            NONE_FIT,
-        ),
-        exec.row("engine, a call that runs `true`"),
-        within(
-            command.row("engine, a call with a command hook `true`"),
-            "at most 5 ms more than a bare exec",
-            beyond,
+            &command,
+            "a call of a server, with a command hook `true`",
+            &format!("at most 5 ms more than the bare exec (with it {})", shown(added)),
+            added.saturating_sub(bare.p50()),
             COMMAND,
         ),
     ]
+}
+
+/// The times of bare execs of the hook's command.
+fn execs(remote: &Remote) -> Vec<Duration> {
+    let sandbox = remote.sandbox();
+    remote.run(async move {
+        let mut times = Vec::new();
+        for sample in 0..EXECS + WARM_UPS {
+            let start = Instant::now();
+            exec(&sandbox, ExecRequest::shell("true")).await;
+            if sample >= WARM_UPS {
+                times.push(start.elapsed());
+            }
+        }
+        times
+    })
 }

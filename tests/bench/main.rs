@@ -8,6 +8,7 @@ mod bulk;
 mod cancel;
 mod cli;
 mod confinement;
+mod decisions;
 mod docker;
 mod embedding;
 mod engine;
@@ -59,7 +60,11 @@ const GROUPS: &[Group] = &[
         rows.extend(cancel::rows());
         rows
     }),
-    ("hooks", |_| hooks::rows()),
+    ("hooks", |stage| {
+        let mut rows = hooks::rows(stage.remote());
+        rows.extend(decisions::rows());
+        rows
+    }),
     ("groups", |_| groups::rows()),
     ("page", |_| page::rows()),
     ("embedding", |_| embedding::rows()),

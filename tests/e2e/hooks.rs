@@ -1,6 +1,7 @@
 //! Hooks: they run with the names that they ask for, on the user's machine, and their decisions are carried out.
 
 mod sessions;
+mod trouble;
 
 use std::fs;
 use std::path::Path;

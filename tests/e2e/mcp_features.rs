@@ -179,3 +179,19 @@ fn a_task_is_followed_to_its_end_and_a_cancel_ends_it() {
         std::fs::read_to_string(world.path("cancelled.txt")).is_ok_and(|text| text == "wait\n").then_some(())
     });
 }
+
+#[test]
+fn a_program_that_ends_when_it_is_asked_for_the_newer_era_is_started_again_and_known_from_then_on() {
+    let world = World::new(calls(vec![("mcp__old__echo", json!({"text": "hello"}))]));
+    let (loop_head, known) = ("for line in sys.stdin:\n", include_str!("../fixtures/mcp_echo.py"));
+    let note = "with open('starts', 'a') as file:\n    file.write('x')\n";
+    let ends = "    if 'server/discover' in line:\n        sys.exit()\n";
+    let program = known.replace(loop_head, &format!("{note}{loop_head}{ends}"));
+    assert_ne!(program, known);
+    world.put("old.py", &program);
+    let starts = || std::fs::read_to_string(world.path("starts")).unwrap().len();
+    world.run(&["mcp-server", "add", "old", "--", "python3", "old.py"]);
+    assert_eq!(starts(), 2, "once in each era");
+    world.chat("full");
+    assert_eq!((world.last_result().as_str(), starts()), ("hello", 3));
+}

@@ -45,8 +45,11 @@ fn last_result(model: &ScriptedModel) -> String {
     model.asked().pop().and_then(|asked| asked.results().pop()).unwrap_or_default()
 }
 
+/// The modes of approval.
+const MODES: [&str; 4] = ["plan", "ask", "auto-edit", "full"];
+
 #[test]
-fn a_denial_holds_in_every_mode_for_a_person_a_program_and_a_sub_agent() {
+fn a_denial_holds_in_every_mode_for_a_person_on_each_surface_a_program_and_a_sub_agent() {
     let delegates = |asked: &Asked| match asked.last_of_user().as_str() {
         "delegate" if asked.results().is_empty() => {
             Reply::Call(vec![("SubAgent", json!({"task": "touch it"}))])
@@ -56,37 +59,75 @@ fn a_denial_holds_in_every_mode_for_a_person_a_program_and_a_sub_agent() {
     };
     let (model, server, alice, machine) = start(delegates);
     deny_touch(&alice);
-    let client = Client::login(&server, "alice");
+    let page = Client::log_in_as_page(&server, "alice");
     let key =
         alice.json(&["key", "add", "ci", "--scope", "full", "--json"])["key"].as_str().unwrap().to_owned();
-    for mode in ["plan", "ask", "auto-edit", "full"] {
+    let program = Client::with_token(&server, &key);
+    for mode in MODES {
         let output = alice.run(&["chat", "--new", "--json", "--approval", mode, "go"]);
         assert_eq!(output.code, 0, "{mode}: {output:?}");
         assert!(lines(&output).iter().all(|line| line["type"] != "approval"), "{mode}: {output:?}");
         assert!(last_result(&model).contains(WHY), "{mode}: {}", last_result(&model));
-        // A program with a key, and an agent that another one called.
-        let chat = new_chat(&client, mode);
-        let body = json!({"text": "go"}).to_string();
-        let posted = ureq::post(format!("{}/api/v1/chats/{chat}/messages", server.url()))
-            .header("authorization", format!("Bearer {key}"))
-            .header("content-type", "application/json")
-            .send(body);
-        assert!(posted.unwrap().status().is_success());
-        ended(&client, &chat, 1);
-        assert!(last_result(&model).contains(WHY), "{mode}: {}", last_result(&model));
+        for (who, says) in [("the page", &page), ("a program", &program)] {
+            let chat = new_chat(&page, mode);
+            let asked = model.asked().len();
+            say(says, &chat, "go");
+            ended(&page, &chat, 1);
+            assert_eq!(model.asked().len(), asked + 2, "{mode}, {who}");
+            assert!(last_result(&model).contains(WHY), "{mode}, {who}: {}", last_result(&model));
+        }
         let output = alice.run(&["chat", "--new", "--json", "--approval", mode, "delegate"]);
         assert_eq!(output.code, 0, "{mode}: {output:?}");
         assert!(!machine.workspace().join("mark").exists(), "{mode}");
     }
     let rules = alice.json(&["rule", "list", "--json"]);
     let rule = rules.as_array().unwrap().iter().find(|rule| rule["origin"] == "user").unwrap();
-    // In each mode a call of a person's chat, of a program's and of a sub-agent.
-    assert_eq!(rule["hits"], 12, "{rules}");
+    // In each mode a call for the CLI, for the page, for a program, and of a sub-agent.
+    assert_eq!(rule["hits"], 16, "{rules}");
     assert!(rule["last_hit_at"].is_i64());
 }
 
 #[test]
-fn a_denial_holds_for_a_turn_that_goes_on_after_the_server_was_killed() {
+fn a_denial_holds_in_every_mode_for_a_turn_that_goes_on_after_the_server_was_killed() {
+    // Each turn looks first, so that the next server waits for its machine; then the model says nothing until that server asks.
+    let mut silent = MODES.len();
+    let script = move |asked: &Asked| match asked.results().len() {
+        0 => Reply::Call(vec![("Glob", json!({"pattern": "*"}))]),
+        1 if silent > 0 => {
+            silent -= 1;
+            Reply::Hang(String::new())
+        }
+        1 => Reply::Call(vec![("Shell", json!({"command": "touch mark"}))]),
+        _ => Reply::Say(format!("got: {}", asked.results().pop().unwrap())),
+    };
+    let (model, mut server, alice, machine) = start(script);
+    let client = Client::login(&server, "alice");
+    let chats = MODES.map(|mode| new_chat(&client, mode));
+    for (number, chat) in chats.iter().enumerate() {
+        say(&client, chat, "go");
+        eventually("its model is silent", PATIENCE, || (model.asked().len() == 2 * (number + 1)).then_some(()));
+    }
+    deny_touch(&alice);
+    server.kill();
+    server.restart(&[&["--docker", "off"], &model.options("openai")[..]].concat());
+    let client = Client::login(&server, "alice");
+    for (mode, chat) in MODES.iter().zip(&chats) {
+        let turn = ended(&client, chat, 1);
+        assert_eq!(turn["agent"]["status"], "done", "{mode}: {turn}");
+        let shown = messages(&client, chat);
+        let told = |message: &Value| {
+            message["text"].as_str().is_some_and(|text| text.starts_with("got: ") && text.contains(WHY))
+        };
+        assert!(shown.iter().any(told), "{mode}: {shown:?}");
+    }
+    assert!(!machine.workspace().join("mark").exists());
+    let rules = alice.json(&["rule", "list", "--json"]);
+    let rule = rules.as_array().unwrap().iter().find(|rule| rule["origin"] == "user").unwrap();
+    assert_eq!(rule["hits"], 4, "{rules}");
+}
+
+#[test]
+fn a_denial_that_came_while_a_call_waited_for_approval_holds_after_the_server_was_killed() {
     let (model, mut server, alice, machine) = start(touches);
     let options = [&["--docker", "off"], &model.options("openai")[..]].concat();
     let client = Client::login(&server, "alice");

@@ -73,12 +73,7 @@ impl ToolSource for DeferredTools {
 
     fn tools<'a>(&'a self, user: &'a User, chat: &'a ChatId) -> BoxFuture<'a, Vec<Arc<dyn Tool>>> {
         Box::pin(async move {
-            let mut all = Offer::default();
-            for offer in join_all(self.0.iter().map(|source| source.offer(user, chat))).await {
-                all.services.extend(offer.services);
-                all.tools.extend(offer.tools);
-                all.missing.extend(offer.missing);
-            }
+            let all = self.all(user, chat).await;
             if all.services.is_empty() {
                 return Vec::new();
             }
@@ -86,6 +81,21 @@ impl ToolSource for DeferredTools {
             let search: Arc<dyn Tool> = Arc::new(SearchTools::new(all));
             std::iter::once(search).chain(tools).collect()
         })
+    }
+}
+
+impl DeferredTools {
+    /// What all sources offer; of each name one tool, so that a search finds what a call reaches.
+    async fn all(&self, user: &User, chat: &ChatId) -> Offer {
+        let mut all = Offer::default();
+        for offer in join_all(self.0.iter().map(|source| source.offer(user, chat))).await {
+            all.services.extend(offer.services);
+            all.tools.extend(offer.tools);
+            all.missing.extend(offer.missing);
+        }
+        let mut named = HashSet::new();
+        all.tools.retain(|offered| named.insert(offered.tool.name().to_owned()));
+        all
     }
 }
 

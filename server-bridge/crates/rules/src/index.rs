@@ -238,3 +238,67 @@ impl Folder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::Place;
+    use crate::paths::views;
+
+    const PLACE: Place<'_> = Place { cwd: "/work/src", root: Some("/work"), home: Some("/home/ann") };
+
+    /// One rule of each kind of index, which matches what [`looked_up`] looks up.
+    const MATCHING: [&str; 6] = [
+        "Bash(git status *)",
+        "Edit(/src/main.rs)",
+        "Edit(*.rs)",
+        "WebFetch(domain:example.com)",
+        "mcp__git__push",
+        "Skill(deploy)",
+    ];
+
+    /// The rules above, among `count` of each kind that match nothing of it.
+    fn index(count: usize) -> Index {
+        let others = (0..count).flat_map(|number| {
+            [
+                format!("Bash(tool{number} *)"),
+                format!("Bash(git verb{number} *)"),
+                format!("Bash(x*{number})"),
+                format!("Bash(*{number})"),
+                format!("Edit(/src/part{number}/**)"),
+                format!("Edit(/src/*{number}.md)"),
+                format!("Edit(*.ending{number})"),
+                format!("Edit(//etc/part{number})"),
+                format!("WebFetch(domain:host{number}.example.com)"),
+                format!("mcp__server{number}__tool"),
+                format!("Skill(skill{number})"),
+            ]
+        });
+        let mut index = Index::default();
+        for (number, text) in MATCHING.map(str::to_owned).into_iter().chain(others).enumerate() {
+            index.insert(Number::try_from(number).unwrap(), &Rule::parse(&text).unwrap());
+        }
+        index
+    }
+
+    /// The rules that a call of each kind is compared with.
+    fn looked_up(index: &Index) -> Vec<Number> {
+        let mut found = index.commands(&format!("git{GAP}status{GAP}--short"));
+        for (anchor, names) in views("/work/src/main.rs", &PLACE, true) {
+            found.extend(index.paths("FileReplace", anchor, &names));
+        }
+        found.extend(index.domains("Fetch", "example.com"));
+        found.extend(index.mcp("git"));
+        found.extend(index.named("Skill", "deploy"));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn a_call_is_compared_with_as_few_of_ten_thousand_rules_as_of_ten() {
+        for count in [1, 1_000] {
+            assert_eq!(looked_up(&index(count)), [0, 1, 2, 3, 4, 5], "of {count} of each kind");
+        }
+    }
+}

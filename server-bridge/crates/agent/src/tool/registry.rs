@@ -1,5 +1,6 @@
 //! All tools of a server. A new tool: a file with its arguments, and one line where it is added.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures_util::future::{BoxFuture, join_all};
@@ -76,11 +77,9 @@ impl Registry {
         let sources = Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner));
         let found = join_all(sources.iter().map(|source| source.tools(user, chat))).await;
         let mut tools = own.to_vec();
-        for tool in found.into_iter().flatten() {
-            if !tools.iter().any(|known| known.name() == tool.name()) {
-                tools.push(tool);
-            }
-        }
+        // Sources may have thousands of tools.
+        let mut named: HashSet<String> = tools.iter().map(|tool| tool.name().to_owned()).collect();
+        tools.extend(found.into_iter().flatten().filter(|tool| named.insert(tool.name().to_owned())));
         tools.into()
     }
 

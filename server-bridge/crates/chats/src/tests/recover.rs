@@ -1,6 +1,7 @@
 //! `!command`s at the end of the server, orderly or not.
 
 mod background;
+mod denials;
 mod life;
 mod sub_agents;
 

@@ -171,8 +171,12 @@ impl Logins {
         manager.set_credential_store(grants);
         let challenge = lock(&self.challenges).get(&who.key()).cloned();
         let work = async {
-            let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?;
-            manager.set_metadata(found.metadata);
+            let found = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?.metadata;
+            // Its user need not log in first to learn that no token can be fetched.
+            for endpoint in std::iter::once(&found.token_endpoint).chain(&found.registration_endpoint) {
+                way.check(endpoint).map_err(|error| AuthError::MetadataError(error.to_string()))?;
+            }
+            manager.set_metadata(found);
             // The permissions that were granted are requested again, since a token for one more permission replaces the old
             // token.
             let mut scopes = manager.select_scopes(None, &[]);
@@ -354,7 +358,11 @@ pub(super) fn words(error: &AuthError) -> String {
         | AuthError::AuthorizationServerMissingIssuer { .. } => {
             format!("its login provider is not the one that it named: {}", line(&error.to_string()))
         }
+        AuthError::MetadataError(why) => format!("its login provider cannot be used: {}", line(why)),
         AuthError::ClientCredentialsError(why) => line(why),
         other => line(&other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;

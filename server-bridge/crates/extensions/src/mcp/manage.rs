@@ -1,5 +1,6 @@
 //! Listing, changing, checking and approving servers.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use api::mcp::{McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServerView, McpToolView};
@@ -415,25 +416,58 @@ impl Found {
 }
 
 fn tools(server: &Server, listing: &Listing) -> Vec<McpToolView> {
-    let state = |tool: &Pinned| match tool.changed {
-        Some(_) => McpToolState::Changed,
-        None if tool.accepted.problem().is_some() => McpToolState::Invalid,
-        None => McpToolState::Ready,
-    };
-    let view = |tool: &Pinned| {
-        let first =
-            tool.accepted.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        McpToolView {
-            name: names::wire(&server.name, &tool.accepted.name),
-            tool: tool.accepted.name.clone(),
-            description: match tool.accepted.problem() {
+    // Of the tools that models would call by the same name, the first one is offered.
+    let mut named: HashMap<String, &str> = HashMap::new();
+    let mut views = Vec::new();
+    for tool in listing.tools.iter().filter(|tool| !tool.is_absent) {
+        let Pinned { accepted, changed, .. } = tool;
+        let name = names::wire(&server.name, &accepted.name);
+        let mut problem = accepted.problem();
+        if tool.is_offered() {
+            let first = *named.entry(name.clone()).or_insert(&accepted.name);
+            problem = (first != accepted.name)
+                .then(|| format!("models could not tell it from the tool {first:?}, which comes first"));
+        }
+        let first = accepted.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        views.push(McpToolView {
+            name,
+            tool: accepted.name.clone(),
+            state: match (changed, &problem) {
+                (Some(_), _) => McpToolState::Changed,
+                (None, Some(_)) => McpToolState::Invalid,
+                (None, None) => McpToolState::Ready,
+            },
+            description: match problem {
                 Some(problem) => format!("not offered: {problem}"),
                 None => first.trim().to_owned(),
             },
-            state: state(tool),
-            definition: tool.accepted.shown(),
-            changed: tool.changed.as_ref().map(super::listing::Definition::shown),
-        }
-    };
-    listing.tools.iter().filter(|tool| !tool.is_absent).map(view).collect()
+            definition: accepted.shown(),
+            changed: changed.as_ref().map(super::listing::Definition::shown),
+        });
+    }
+    views
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::listing::Definition;
+    use super::*;
+
+    #[test]
+    fn of_tools_that_models_would_call_by_one_name_the_first_is_offered() {
+        let tool = |name: &str| Definition { name: name.to_owned(), ..Definition::default() };
+        let found = ["read.it", "read it", "write"].map(tool).into();
+        let listing = Listing::default().after(found).unwrap();
+        let views = tools(&Server::for_test("files"), &listing);
+        let shown: Vec<_> = views.iter().map(|view| (view.name.as_str(), view.state.as_str())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("mcp__files__read_it", "ready"),
+                ("mcp__files__read_it", "invalid"),
+                ("mcp__files__write", "ready")
+            ]
+        );
+        assert!(views[1].description.contains("\"read.it\", which comes first"), "{views:?}");
+    }
 }

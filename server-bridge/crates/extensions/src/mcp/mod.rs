@@ -61,6 +61,8 @@ mod servers;
 mod skill;
 mod sse_bound;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod tool;
 mod via_client;
 mod watch;

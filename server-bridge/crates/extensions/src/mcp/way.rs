@@ -44,6 +44,14 @@ impl OAuthHttpClient for Way {
 }
 
 impl Way {
+    /// Checks an address that a provider named, without a request to it. A machine checks what it reaches itself.
+    pub(super) fn check(&self, url: &str) -> Result<(), guard::Error> {
+        match self {
+            Self::Server(talker) => talker.client(url).map(drop),
+            Self::Machine(_) => guard::check_text(url).map(drop),
+        }
+    }
+
     /// Sends a request, and reads the whole answer.
     pub(super) async fn send(
         &self,

@@ -145,3 +145,40 @@ fn an_agent_with_few_tools_finds_those_and_hears_of_their_services_alone() {
     assert!(description.contains("these services: git, github."), "{description}");
     assert_eq!(about(&all.named(|tool| tool == "Read")), (String::new(), String::new()));
 }
+
+/// A source of these tools.
+struct Source(Offer);
+
+impl Offers for Source {
+    fn offer<'a>(&'a self, _: &'a User, _: &'a ChatId) -> BoxFuture<'a, Offer> {
+        Box::pin(async { self.0.clone() })
+    }
+}
+
+#[tokio::test]
+async fn of_two_tools_with_one_name_a_search_finds_the_one_that_is_called() {
+    let offer = |service: &str, name: &str| Offer {
+        services: vec![service.to_owned()],
+        tools: vec![Offered {
+            names: format!("{service} {name}"),
+            arguments: Vec::new(),
+            tool: Arc::new(Of("", "mcp__files__read_it")),
+        }],
+        missing: Vec::new(),
+    };
+    let mut first = offer("files", "read.it");
+    // Another tool of the same server, and one of another source.
+    first.tools.extend(offer("files", "read it").tools);
+    let (first, other) = (Source(first), Source(offer("elsewhere", "steal")));
+    let wanted = Arc::clone(&first.0.tools[0].tool);
+    let deferred = DeferredTools::new(vec![Arc::new(first), Arc::new(other)]);
+    let store = store::Store::open_in_memory().await.unwrap();
+    let user = store.add_user(&store::Name::parse("ada").unwrap(), "correct horse", false).await.unwrap();
+    let all = deferred.all(&user, &ChatId::random()).await;
+    assert_eq!(all.services.len(), 2);
+    assert!(all.tools.len() == 1 && Arc::ptr_eq(&all.tools[0].tool, &wanted));
+    let search = SearchTools::new(all);
+    for (words, count) in [("read it", 1), ("select:mcp__files__read_it", 1), ("steal", 0)] {
+        assert_eq!(search.index.find(words, FOUND_MAX).len(), count, "{words}");
+    }
+}

@@ -157,6 +157,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its login provider named no page", "登录提供商未提供登录页面"),
     ("its login provider refused: {}", "登录提供商拒绝了登录：{0}"),
     ("its login provider cannot be reached: {}", "无法连接登录提供商：{0}"),
+    ("its login provider cannot be used: {}", "无法使用登录提供商：{0*}"),
     ("its login provider is not the one that it named: {}", "登录提供商与服务器声明的不一致：{0}"),
     (
         "the browser was sent to a different address from the one that the login asked for",

@@ -40,11 +40,21 @@ pub(super) struct Scene {
 impl Scene {
     /// Posts a message in a chat of this mode.
     pub(super) async fn begin(model: &ScriptedModel, mode: Mode) -> Self {
+        Self::begin_after(model, mode, async |_| {}).await
+    }
+
+    /// The same after a change in the database.
+    pub(super) async fn begin_after(
+        model: &ScriptedModel,
+        mode: Mode,
+        change: impl AsyncFn(&Bench),
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let models = answered_by(model, Provider::OpenAi);
         let life = Life::begin_with(&directory.path().join("database"), models).await;
         let (user, chat) = (&life.bench.user, &life.bench.chat.id);
         life.bench.service.set_approval(user, chat, mode).await.unwrap();
+        change(&life.bench).await;
         let runner = life.bench.connect("laptop").await;
         let answer = life.post("begin").await;
         Self { directory, life, runner, answer }
@@ -103,7 +113,7 @@ pub(super) struct Next {
 
 impl Next {
     /// The status and the text of the answer, once it is over; then nothing goes on, and nothing asks.
-    async fn told(&self) -> (String, String) {
+    pub(super) async fn told(&self) -> (String, String) {
         let shown = self.talk.ended(self.answer).await;
         let (user, store) = (self.bench.user.id, &self.bench.store);
         self.talk

@@ -4,7 +4,8 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
 
 use super::*;
-use crate::limits::MCP_ASK_BYTES;
+use crate::limits::{MCP_ASK_BYTES, MCP_CONNECT_PATIENCE, MCP_ROUNDS, MCP_TOOLS};
+use crate::mcp::{Owner, servers, tests as of_mcp};
 
 /// The other end of a connection: a server that a test speaks for.
 struct Server {
@@ -28,16 +29,26 @@ impl Server {
         }
     }
 
-    /// The reason why a request of the server was refused; nothing else is answered before.
-    async fn refusal(&mut self, id: u64) -> String {
+    /// The answer to a request of the server; nothing else is answered before.
+    async fn reply(&mut self, id: u64) -> Value {
         loop {
             let line = self.lines.next_line().await.unwrap().expect("the client is there");
             let message: Value = serde_json::from_str(&line).unwrap();
             if message["method"].is_null() {
                 assert_eq!(message["id"], id, "{message}");
-                return message["error"]["message"].as_str().expect("it is refused").to_owned();
+                return message;
             }
         }
+    }
+
+    /// The reason why a request of the server was refused.
+    async fn refusal(&mut self, id: u64) -> String {
+        self.reply(id).await["error"]["message"].as_str().expect("it is refused").to_owned()
+    }
+
+    /// Says that something changed.
+    async fn notify(&mut self, method: &str) {
+        assert!(self.say(json!({"jsonrpc": "2.0", "method": method})).await);
     }
 
     async fn answer(&mut self, message: &Value, result: Value) {
@@ -85,6 +96,13 @@ async fn a_program_that_starts_slowly_may_answer_the_discovery_late() {
         server.answer(&initialize, initialized()).await;
     });
     assert_eq!(older.await.unwrap().era(), Era::Initialize);
+    // One that answers only what it knows.
+    let begun = Instant::now();
+    let silent = connect_late(async |server, _, initialize| {
+        server.answer(&initialize, initialized()).await;
+    });
+    assert_eq!(silent.await.unwrap().era(), Era::Initialize);
+    assert!(begun.elapsed() < MCP_CONNECT_PATIENCE / 2, "{:?}", begun.elapsed());
     // One that knows the newer era alone is started once more in it.
     let newest = connect_late(async |server, discover, initialize| {
         server.answer(&discover, discovered()).await;
@@ -92,6 +110,20 @@ async fn a_program_that_starts_slowly_may_answer_the_discovery_late() {
         assert!(server.say(json!({"jsonrpc": "2.0", "id": initialize["id"], "error": unknown})).await);
     });
     assert_eq!(newest.await.err().unwrap().may_speak, Some(Era::Discover));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_ends_when_it_is_asked_for_the_newer_era_may_speak_the_older_one() {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (theirs_in, out) = split(theirs);
+    let mut server = Server { lines: BufReader::new(theirs_in).lines(), out };
+    let ends = async {
+        server.hear("server/discover").await;
+        drop(server);
+    };
+    let made = connect(split(ours), Era::Unknown, None, ProgramStatus::default());
+    let (made, ()) = tokio::join!(made, ends);
+    assert_eq!(made.err().unwrap().may_speak, Some(Era::Initialize));
 }
 
 /// A connection to a server of the older era.
@@ -123,15 +155,23 @@ async fn connected_in(era: Era) -> (Arc<Connection>, Server) {
     (Arc::new(connection.unwrap()), server)
 }
 
+/// A call by a user who answers no question.
 fn call(
     connection: &Arc<Connection>,
     patience: Duration,
 ) -> tokio::task::JoinHandle<Result<CallToolResult, String>> {
+    call_by(Waits, connection, patience)
+}
+
+fn call_by(
+    mut listener: impl Listener + 'static,
+    connection: &Arc<Connection>,
+    patience: Duration,
+) -> tokio::task::JoinHandle<Result<CallToolResult, String>> {
     let connection = Arc::clone(connection);
-    tokio::spawn(async move {
-        let mut listener = Waits;
-        connection.call("work", Map::new(), patience, Some(&mut listener)).await
-    })
+    tokio::spawn(
+        async move { connection.call("work", Map::new(), patience, Some(&mut listener)).await },
+    )
 }
 
 /// A user who answers no question.
@@ -146,6 +186,32 @@ impl Listener for Waits {
         })
     }
 }
+
+/// A user who lets everything pass.
+struct Passes;
+
+impl Listener for Passes {
+    fn on(&mut self, event: Event) -> BoxFuture<'_, ()> {
+        drop(event);
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// What a server asks its user, or the user's model.
+fn ask(id: u64, method: &str, text: &str) -> Value {
+    let params = match method {
+        ELICIT => {
+            json!({"message": text, "requestedSchema": {"type": "object", "properties": {}}})
+        }
+        _ => {
+            json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 9})
+        }
+    };
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+const ELICIT: &str = "elicitation/create";
+const SAMPLE: &str = "sampling/createMessage";
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -212,32 +278,20 @@ async fn a_flood_of_requests_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_server_asks_is_small_and_little_of_it_waits() {
-    let ask = |id: u64, method: &str, text: &str| {
-        let params = match method {
-            "elicitation/create" => {
-                json!({"message": text, "requestedSchema": {"type": "object", "properties": {}}})
-            }
-            _ => {
-                json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 9})
-            }
-        };
-        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-    };
-    let (elicit, sample) = ("elicitation/create", "sampling/createMessage");
     let (connection, mut server) = connected().await;
     let called = call(&connection, PATIENCE);
     let message = server.hear("tools/call").await;
     let large = "x".repeat(MCP_ASK_BYTES);
-    for (id, method) in [(1, elicit), (2, sample)] {
+    for (id, method) in [(1, ELICIT), (2, SAMPLE)] {
         server.say(ask(id, method, &large)).await;
         assert!(server.refusal(id).await.contains(&MCP_ASK_BYTES.to_string()), "{method}");
     }
     let fits = &large[..MCP_ASK_BYTES - 1024];
     let most = 3 + MCP_ASKS_WAITING as u64;
     for id in 3..most {
-        server.say(ask(id, elicit, fits)).await;
+        server.say(ask(id, ELICIT, fits)).await;
     }
-    for (id, method) in [(most, elicit), (most + 1, sample)] {
+    for (id, method) in [(most, ELICIT), (most + 1, SAMPLE)] {
         server.say(ask(id, method, "Who?")).await;
         assert!(server.refusal(id).await.contains("ask again"), "{method}");
     }
@@ -270,15 +324,109 @@ async fn watching_that_a_server_never_begins_ends_and_leaves_nothing_watched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_endless_list_of_tools_is_refused() {
-    let (connection, mut server) = connected().await;
-    let endless = tokio::spawn(async move {
-        loop {
-            let asked = server.hear("tools/list").await;
-            let tool = json!({"name": format!("t{}", asked["id"]), "inputSchema": {"type": "object"}});
-            server.answer(&asked, json!({"tools": [tool], "nextCursor": "more"})).await;
+async fn a_list_of_tools_without_end_is_refused_however_it_is_cut() {
+    let too_many = format!("it lists more than {MCP_TOOLS} tools");
+    for (of_page, why) in [(1, "pages"), (500, too_many.as_str()), (10_000, too_many.as_str())] {
+        let (connection, mut server) = connected().await;
+        let endless = tokio::spawn(async move {
+            for page in 0.. {
+                let asked = server.hear("tools/list").await;
+                let tool = |at| json!({"name": format!("t{page}-{at}"), "inputSchema": {"type": "object"}});
+                let tools: Vec<Value> = (0..of_page).map(tool).collect();
+                server.answer(&asked, json!({"tools": tools, "nextCursor": "more"})).await;
+            }
+        });
+        let refused = connection.tools().await.unwrap_err();
+        assert!(refused.contains(why), "{of_page}: {refused}");
+        endless.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_server_always_wants_more_input_ends_after_so_many_rounds() {
+    for requests in [json!({"roots": {"method": "roots/list"}}), json!({})] {
+        let (connection, mut server) = connected_in(Era::Discover).await;
+        let called = call(&connection, Duration::from_secs(60));
+        for round in 0..MCP_ROUNDS {
+            let asked = server.hear("tools/call").await;
+            let state = (round > 0).then(|| json!(round.to_string()));
+            assert_eq!(asked["params"]["requestState"], state.unwrap_or_default(), "{asked}");
+            let next = (round + 1).to_string();
+            let wanted =
+                json!({"resultType": "input_required", "inputRequests": requests, "requestState": next});
+            server.answer(&asked, wanted).await;
         }
-    });
-    assert!(connection.tools().await.unwrap_err().contains("pages"));
-    endless.abort();
+        let why = called.await.unwrap().unwrap_err();
+        assert!(why.contains(&format!("{MCP_ROUNDS} MRTR rounds")), "{why}");
+        assert!(!connection.is_over(), "other calls may end");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_again_and_again_loses_its_call_and_nothing_else() {
+    for (method, most, why) in [
+        (SAMPLE, MCP_SAMPLES_PER_CALL, "it asked the model more than"),
+        (ELICIT, MCP_QUESTIONS_PER_CALL, "it asked more than"),
+    ] {
+        let (connection, mut server) = connected().await;
+        let called = call_by(Passes, &connection, PATIENCE);
+        server.hear("tools/call").await;
+        for id in 1..=most as u64 {
+            assert!(server.say(ask(id, method, "Who?")).await);
+            server.reply(id).await;
+        }
+        assert!(!called.is_finished(), "{method}");
+        assert!(server.say(ask(most as u64 + 1, method, "Who?")).await);
+        let refused = called.await.unwrap().unwrap_err();
+        assert!(refused.contains(why), "{method}: {refused}");
+        server.hear("notifications/cancelled").await;
+        assert!(!connection.is_over(), "{method}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_storm_of_changed_lists_is_one_change_and_disturbs_no_call() {
+    let (connection, mut server) = connected().await;
+    assert!(connection.take_stale(), "it was never listed");
+    let called = call(&connection, PATIENCE);
+    let asked = server.hear("tools/call").await;
+    for _ in 0..5_000 {
+        for list in ["tools", "prompts", "resources"] {
+            server.notify(&format!("notifications/{list}/list_changed")).await;
+        }
+    }
+    server.answer(&asked, json!({"content": []})).await;
+    assert!(called.await.unwrap().is_ok());
+    // The clock stands still until everything was handled.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(connection.take_stale() && !connection.take_stale());
+    assert!(!connection.is_over());
+}
+
+#[tokio::test]
+async fn a_list_that_changes_while_it_is_listed_is_listed_once_for_each_call() {
+    let (connection, mut server) = connected().await;
+    let (known, user) = of_mcp::known(&[]).await;
+    let (owner, spec) = (Owner { user, chat: None }, servers::Server::for_test("s"));
+    let listed = || known.0.listed(&owner, &spec, Some("laptop"), &connection);
+    for _ in 0..3 {
+        let lists = async {
+            let asked = server.hear("tools/list").await;
+            server.notify("notifications/tools/list_changed").await;
+            server.answer(&asked, json!({"tools": []})).await;
+        };
+        let (once, ()) = tokio::join!(listed(), lists);
+        once.unwrap();
+        while !connection.is_stale.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+    }
+    // Once it says nothing more, it is listed once more, and then known.
+    let lists = async {
+        let asked = server.hear("tools/list").await;
+        server.answer(&asked, json!({"tools": []})).await;
+    };
+    let (last, ()) = tokio::join!(listed(), lists);
+    last.unwrap();
+    listed().await.unwrap();
 }

@@ -40,7 +40,7 @@ pub(super) enum Renewal {
 
 impl<C: StreamableHttpClient + Sync> LoggedIn<C> {
     /// The token to send; `None` without a grant.
-    async fn token(&self) -> Result<Option<String>, Error<C>> {
+    pub(super) async fn token(&self) -> Result<Option<String>, Error<C>> {
         if matches!(self.renewal, Renewal::Login) {
             return Ok(None);
         }
@@ -53,7 +53,11 @@ impl<C: StreamableHttpClient + Sync> LoggedIn<C> {
 
     /// A token in place of an expired one, if there was one; `None` if the user has to log in. If the server refused a
     /// request, its challenge says what it requires.
-    async fn renewed(&self, old: &str, challenge: Option<&str>) -> Result<Option<String>, Error<C>> {
+    pub(super) async fn renewed(
+        &self,
+        old: &str,
+        challenge: Option<&str>,
+    ) -> Result<Option<String>, Error<C>> {
         let (client, old, challenge) = (self.clone(), old.to_owned(), challenge.map(str::to_owned));
         // If a caller gives up, the refresh continues: the provider may have replaced the refresh token already.
         tokio::spawn(async move { client.renew(&old, challenge.as_deref()).await }).await?

@@ -223,3 +223,51 @@ fn what_may_have_been_done_is_not_repeated_and_its_model_is_told() {
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "it was asked for once");
 }
+
+#[test]
+fn what_may_have_been_done_is_asked_about_where_the_mode_asks_and_repeated_only_with_a_yes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("http://{}/file", listener.local_addr().unwrap());
+    let accepted = |listener: &TcpListener| {
+        eventually("the address is asked for", PATIENCE, || listener.accept().ok().map(|(asked, _)| asked))
+    };
+    let mut world = World::new(move |asked| match asked.results().first() {
+        None => Reply::Call(vec![("DownloadFile", json!({"url": url, "path": "file"}))]),
+        Some(result) => Reply::Say(result.clone()),
+    });
+    for allow in [false, true] {
+        let chat = new_chat(&world.client, "ask");
+        say(&world.client, &chat, "fetch it");
+        let asks = |world: &World| {
+            eventually("it asks", PATIENCE, || {
+                let shown = messages(&world.client, &chat);
+                shown.into_iter().find(|message| message["agent"]["status"] == "asking")
+            })
+        };
+        let answers = |world: &World, asked: &Value, allow: bool| {
+            let body = json!({"message_id": asked["id"], "allow": allow}).to_string();
+            eventually("the answer counts", PATIENCE, || {
+                let path = format!("/chats/{chat}/approvals");
+                (world.client.send("POST", &path, body.as_bytes()).status < 300).then_some(())
+            });
+        };
+        answers(&world, &asks(&world), true);
+        let mut asked = accepted(&listener);
+        world.server.kill();
+        asked.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ntext").unwrap();
+        drop(asked);
+        world.restart();
+        let again = asks(&world);
+        assert!(again.to_string().contains("it is not known whether it took effect"), "{again}");
+        answers(&world, &again, allow);
+        if allow {
+            let mut asked = accepted(&listener);
+            asked.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ntext").unwrap();
+        }
+        assert_eq!(ended(&world.client, &chat, 1)["agent"]["status"], "done");
+        let said = messages(&world.client, &chat).pop().unwrap()["text"].as_str().unwrap().to_owned();
+        assert_eq!(said.contains("It is not known whether it took effect"), !allow, "{said}");
+        assert!(listener.accept().is_err(), "it was asked for as often as it was allowed");
+    }
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::eventually;
 use tests::http::Client;
-use tests::platforms::telegram::Telegram;
+use tests::platforms::telegram::{Message, Telegram};
 
 use super::asking::{ALICE, GROUP, OTHER, in_group};
 use super::journey::{add, connected, link};
@@ -42,6 +42,21 @@ fn bound(telegram: &Telegram) -> Team {
 /// What the messenger's group shows.
 fn shown(telegram: &Telegram) -> Vec<String> {
     telegram.messages().iter().filter(|message| message.chat == GROUP).map(text).collect()
+}
+
+/// The labels of a message's buttons, each with what a press on it sends.
+fn buttons(message: &Message) -> Vec<(String, String)> {
+    let rows = message.parameters["reply_markup"]["inline_keyboard"].as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let buttons = rows.iter().flat_map(|row| row.as_array().unwrap());
+    buttons.map(|button| (text(&button["text"]), text(&button["callback_data"]))).collect()
+}
+
+/// A person presses the button of a message with this label.
+fn presses(telegram: &Telegram, person: i64, message: &Message, label: &str) {
+    let buttons = buttons(message);
+    let (_, data) = buttons.iter().find(|(known, _)| known == label).unwrap();
+    telegram.press(person, message, data);
 }
 
 #[test]
@@ -117,7 +132,7 @@ fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
     let run = team.begin("1. @coder: write [gate]\n2. @coder: end\n");
     let asked = text(&reads(&telegram, "The chain story asks"));
     assert!(asked.contains("Step 1 (@coder) is done"), "{asked}");
-    let gate = asked.lines().find_map(|line| line.strip_prefix("/approve ")).unwrap().to_owned();
+    let gate = asked.split_once("/edit ").and_then(|(_, rest)| rest.split_once(' ')).unwrap().0.to_owned();
     in_group(&telegram, OTHER, &format!("/approve {gate}"), json!({}));
     in_group(&telegram, BOB, &format!("/redo {gate} make it longer"), json!({}));
     // Bob may not ask alice's agent, so he wishes for nothing.
@@ -191,4 +206,49 @@ fn the_people_of_a_group_see_where_its_log_is_shown_and_an_owner_of_it_ends_that
     let texts = shown(&telegram);
     assert!(!texts.iter().any(|text| text.contains("among ourselves")), "{texts:?}");
     assert!(team.all_entries().iter().all(|entry| entry["text"] != "@coder are you there?"));
+}
+
+#[test]
+fn gates_have_buttons_for_those_who_may_answer_and_each_answer_is_told_once_over_kills() {
+    let telegram = Telegram::start();
+    let mut team = bound(&telegram);
+    let mut doubled = 0;
+    for round in 0..KILLS {
+        let run = team.begin("1. @coder: write [gate]\n2. @coder: end\n");
+        let gate = team.until_run(&run, "asking")["gate"].clone();
+        let id = &gate["id"];
+        let asked = reads(&telegram, &format!("Or mention me and write: /edit {id} TEXT, /redo {id} TEXT"));
+        let labels: Vec<String> = buttons(&asked).into_iter().map(|(label, _)| label).collect();
+        assert_eq!(labels, ["Approve", "Do it again", "Stop the run"]);
+        assert!(buttons(&asked).iter().all(|(_, data)| data.len() <= 64), "{asked:?}");
+        let refused = telegram.answered().len();
+        for (label, _) in buttons(&asked) {
+            presses(&telegram, OTHER, &asked, &label);
+        }
+        let told = eventually("the stranger is told", PATIENCE, || {
+            Some(telegram.answered().split_off(refused)).filter(|told| told.len() == labels.len())
+        });
+        assert!(told.iter().all(|(_, text)| text.contains("for somebody else")), "{told:?}");
+        assert_eq!(team.run(&run)["gate"], gate, "a stranger changes nothing");
+        // Once there, and once elsewhere.
+        if round % 2 == 0 {
+            presses(&telegram, BOB, &asked, "Approve");
+            eventually("the press is taken", PATIENCE, || team.run(&run)["gate"].is_null().then_some(()));
+        } else {
+            team.answer(&team.bob, &gate, &["approve"]);
+        }
+        team.world.kill_and_restart(OPEN);
+        connected(&team.world);
+        let line = format!("bob answered question {id}: approve.");
+        let count = || shown(&telegram).iter().filter(|text| **text == line).count();
+        eventually("the conversation is told", PATIENCE, || (count() > 0).then_some(()));
+        team.until_run(&run, "done");
+        eventually("all is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
+        doubled += count() - 1;
+        let asked = telegram.messages().into_iter().find(|message| message.id == asked.id).unwrap();
+        assert!(buttons(&asked).is_empty() && text(&asked).ends_with(&format!("→ {line}")), "{asked:?}");
+    }
+    // Telegram knows no keys: a message that a kill left without a known outcome is sent again, and marked.
+    let status = channel(&team.world);
+    assert!(doubled <= usize::try_from(status["unsure"].as_u64().unwrap()).unwrap(), "{status}");
 }

@@ -172,6 +172,9 @@ fn a_gate_waits_for_the_right_person_and_an_answer_that_it_takes() {
     assert_eq!(team.run(&run)["gate"], open, "it waits as before");
     assert_eq!(put(&alice, &team, &open, &approve).0, 200);
     team.until_run(&run, "done");
+    // A program that was not told that its answer was taken sends it again.
+    assert_eq!(put(&alice, &team, &open, &approve).0, 200);
+    assert_eq!(put(&alice, &team, &open, &json!({"reply": "approve", "text": "else"})).0, 409);
 }
 
 #[test]

@@ -150,7 +150,8 @@ impl Telegram {
 
     /// A person presses a button of a message that the bot sent. Returns the update's id.
     pub fn press(&self, person: i64, message: &Message, data: &str) -> i64 {
-        let shown = json!({"message_id": message.id, "date": 1_780_000_000, "chat": {"id": message.chat, "type": "private"},
+        let kind = if message.chat < 0 { "supergroup" } else { "private" };
+        let shown = json!({"message_id": message.id, "date": 1_780_000_000, "chat": {"id": message.chat, "type": kind},
             "from": api::me(), "text": message.parameters["text"]});
         self.update(
             "callback_query",

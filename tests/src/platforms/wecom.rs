@@ -152,7 +152,12 @@ impl WeCom {
 
     /// The cards that were changed.
     pub fn updates(&self) -> Vec<Value> {
-        self.state().updates.clone()
+        self.state().updates.iter().map(|body| body["template_card"].clone()).collect()
+    }
+
+    /// Whose cards they are: a list of people, or nothing for everybody's.
+    pub fn updated_for(&self) -> Vec<Value> {
+        self.state().updates.iter().map(|body| body["userids"].clone()).collect()
     }
 
     /// An upload: how it was announced, and its contents once it is complete.
@@ -243,7 +248,10 @@ impl State {
                     return refuse("no such card");
                 }
                 fault_of_card(&body["template_card"]).map_or(Ok(()), |why| Err((40_008, why)))?;
-                self.updates.push(body["template_card"].clone());
+                if body["userids"] == json!([]) {
+                    return refuse("nobody's card");
+                }
+                self.updates.push(body.clone());
                 Ok(Value::Null)
             }
             "aibot_upload_media_init" => {

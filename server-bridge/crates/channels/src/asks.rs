@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use agent::approval::Answer;
 use agent::ask::Reply;
@@ -17,14 +16,12 @@ use api::language::Language;
 use api::words::ToolStatus;
 use chats::{ASKS_AGAIN, ChatEvent, Surface, card_of};
 use platforms::Styled;
-use platforms::event::{Event, Message, Press as Pressed};
+use platforms::event::{Event, Message};
 use sha2::{Digest as _, Sha256};
 use store::{MessageId, MessageRole, OpenAsk, Press, User, UserId, hex};
-use tokio::time::timeout;
 
 use crate::answers::{Target, message};
 use crate::cards::{SENT_CARD, of_card};
-use crate::document::Document;
 use crate::error::Result;
 use crate::house::Inner;
 use crate::house::Live;
@@ -33,9 +30,6 @@ use crate::limits::{OPEN_ASKS, PARTS_MAX, PLACES_MAX};
 use crate::offers::{Offer, offer};
 use crate::outgoing::Payload;
 use crate::questions::{Choice, NO_LONGER, Question, with_lines};
-
-/// How long the messenger may take to show the outcome of a button press.
-const PRESS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The question that a message asks now; `None` if it asks none.
 fn question(message: &store::Message, language: Language) -> Option<Question> {
@@ -78,7 +72,7 @@ fn is_of_sub_agent(message: &store::Message) -> bool {
 }
 
 /// The question of an answer.
-fn asked(press: Press, is_group: bool) -> OpenAsk {
+pub(crate) fn asked(press: Press, is_group: bool) -> OpenAsk {
     let Press { outbox_id, account_id, conversation, user, ask, .. } = press;
     OpenAsk { outbox_id, account_id, conversation, is_group, user, ask }
 }
@@ -195,7 +189,7 @@ impl Inner {
         // The numbers continue, so that a late answer is not taken for an answer to a later question.
         let first = if last >= PLACES_MAX { 1 } else { last + 1 };
         let (platform, language) = (&live.platform, self.chats.language(user));
-        let offer = offer(&**platform, language, first, &question.options, self.store.now_ms());
+        let offer = offer(&**platform, language, first, &question.options, self.ask_until_ms());
         let Offer { buttons, mut presses, numbers } = offer;
         let mut text = question.text(&numbers).text();
         let mut rendered = match &question.card {
@@ -292,76 +286,6 @@ impl Inner {
         Ok(())
     }
 
-    /// Takes a press on a button.
-    pub(crate) async fn pressed(
-        self: &Arc<Self>,
-        incoming: &Incoming<'_>,
-        pressed: &Pressed,
-    ) -> Result<Handled> {
-        let Incoming { live, event, .. } = incoming;
-        let (account, conversation) = (&live.account, &event.conversation);
-        let is_heard = Document::of(account).allows(&event.sender.id)
-            && (!conversation.is_group || self.store.is_channel_group(account.id, &conversation.id).await?);
-        if !is_heard {
-            return Ok(Handled::silent());
-        }
-        let user = self.linked(incoming).await?;
-        let (text, handled) = self.press(incoming, user.as_ref(), pressed).await?;
-        let language = user.map_or(Language::English, |user| self.chats.language(user.id));
-        let text = language.translated(&text);
-        let answering = live.platform.answer_press(&pressed.handle, &text);
-        if !matches!(timeout(PRESS_TIMEOUT, answering).await, Ok(Ok(()))) {
-            tracing::debug!(event = event.id, "the outcome of a button press could not be shown");
-        }
-        Ok(handled)
-    }
-
-    /// Handles a button press; returns the text for the person who pressed.
-    async fn press(
-        self: &Arc<Self>,
-        incoming: &Incoming<'_>,
-        user: Option<&User>,
-        pressed: &Pressed,
-    ) -> Result<(String, Handled)> {
-        let none = |text: &str| Ok((text.to_owned(), Handled::silent()));
-        let Incoming { live, event, .. } = incoming;
-        let known = self.store.channel_press(&hex(&Sha256::digest(&pressed.token))).await?;
-        let is_there = |press: &Press| {
-            press.account_id == live.account.id
-                && press.conversation == event.conversation.id
-                && press.platform_id.as_ref().is_none_or(|id| *id == pressed.message)
-        };
-        let Some(press) = known.filter(is_there) else { return none(NO_LONGER) };
-        let is_asked = user.is_some_and(|user| press.user == Some(user.id));
-        let choice = Choice::of(&press);
-        if !is_asked && let (Some(user), Some(Choice::Card(_))) = (user, &choice) {
-            self.refused_card(incoming, user, &press, "for somebody else").await;
-        }
-        let Some(user) = user.filter(|_| is_asked) else {
-            return none("This question is for somebody else.");
-        };
-        if press.used_at_ms.is_some() || press.expires_at_ms <= self.store.now_ms() {
-            if let Some(Choice::Card(_)) = &choice {
-                self.refused_card(incoming, user, &press, "too late").await;
-            }
-            return none(NO_LONGER);
-        }
-        let label = press.label.clone();
-        match choice {
-            Some(Choice::Card(reply)) => self.press_card(incoming, user, &press, reply).await,
-            Some(Choice::Setting(setting)) => {
-                let text = self.press_setting(incoming, user, &press, &setting).await?;
-                Ok((text, Handled::silent()))
-            }
-            Some(Choice::Ask(reply)) => {
-                let ask = asked(press, event.conversation.is_group);
-                let text = self.take(incoming, user, &ask, reply, &label).await?;
-                Ok((text, Handled::silent()))
-            }
-            None => none(NO_LONGER),
-        }
-    }
-
     /// The answer to an open question that a message is: a number where there are no buttons, or words for a question that wants them.
     pub(crate) async fn answered(
         self: &Arc<Self>,
@@ -384,6 +308,8 @@ impl Inner {
             let label = press.label.clone();
             let reply = match choice {
                 Choice::Ask(reply) => reply,
+                // Gates have no numbers.
+                Choice::Gate(_) => return Ok(None),
                 Choice::Setting(setting) => {
                     let text = self.press_setting(incoming, user, &press, &setting).await?;
                     let language = self.chats.language(user.id);
@@ -446,7 +372,7 @@ impl Inner {
     }
 
     /// Takes the answer to a question, once; returns its label, or why it has no effect.
-    async fn take(
+    pub(crate) async fn take(
         &self,
         incoming: &Incoming<'_>,
         user: &User,

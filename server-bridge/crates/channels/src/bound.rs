@@ -9,15 +9,15 @@
 
 use std::sync::Arc;
 
-use api::chain::GateAnswer;
-use api::words::GateReply;
+use platforms::Styled;
 use platforms::event::Message;
 use sha2::{Digest as _, Sha256};
 use store::{ChannelBinding, User, hex};
 
 use crate::error::{Error, Result};
+use crate::gates::gate_command;
 use crate::house::{Inner, Live};
-use crate::incoming::{Handled, Incoming, after_word};
+use crate::incoming::{Handled, Incoming};
 use crate::limits::{MARK_DIGITS, SEND_ID_DIGITS};
 use crate::logs::GroupLogs;
 use crate::words::quoted_for_group;
@@ -117,8 +117,8 @@ impl Inner {
         if text == "/help" {
             return say(HELP);
         }
-        if let Some((reply, rest)) = gate_command(text) {
-            return self.answer_gate(incoming, user, binding.group, reply, rest).await;
+        if let Some(answer) = gate_command(text) {
+            return self.write_gate(incoming, user, binding.group, answer).await;
         }
         if text.is_empty() {
             return if message.media.is_empty() { Ok(Handled::silent()) } else { say(NO_FILES) };
@@ -137,62 +137,12 @@ impl Inner {
         }
     }
 
-    async fn answer_gate(
-        &self,
-        incoming: &Incoming<'_>,
-        user: &User,
-        group: i64,
-        reply: GateReply,
-        rest: &str,
-    ) -> Result<Handled> {
-        let say = |text: &str| Ok(incoming.say(None, self.chats.language(user.id), text));
-        let Some(logs) = self.logs() else { return Ok(Handled::silent()) };
-        let (number, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let Ok(gate) = number.parse::<i64>() else {
-            return say(&format!(
-                "Write the question's number after the command, as in /{} 7",
-                reply.as_str()
-            ));
-        };
-        let text = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        match logs.answer_gate(user, group, gate, GateAnswer { reply: reply.clone(), text }).await {
-            Ok(()) => say(&format!("{} answered question {gate}: {}.", user.name, reply.as_str())),
-            Err(error) => self.refused(incoming, user, error),
-        }
-    }
-
     /// Says why something was refused, or has it tried again later.
-    fn refused(&self, incoming: &Incoming<'_>, user: &User, error: Error) -> Result<Handled> {
-        let language = self.chats.language(user.id);
+    pub(crate) fn refused(&self, incoming: &Incoming<'_>, user: &User, error: Error) -> Result<Handled> {
         match error {
             Error::Refused { kind: "busy" | "unavailable", .. } => Ok(Handled::Later),
             Error::Store(error) if !error.is_callers() => Err(error.into()),
-            Error::Store(store::Error::NotFound { what: "group", .. }) => {
-                let text = "You are not in the group that this conversation belongs to; ask an owner of the group to add you.";
-                Ok(incoming.say(None, language, text))
-            }
-            error => Ok(incoming.say(None, language, &error.message())),
-        }
-    }
-}
-
-/// The answer to a gate that a text begins with, and what follows it.
-fn gate_command(text: &str) -> Option<(GateReply, &str)> {
-    let answers = text.strip_prefix('/')?;
-    GateReply::known().find_map(|reply| after_word(answers, reply.as_str()).map(|rest| (reply, rest)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_answers_of_gates_are_commands() {
-        assert_eq!(gate_command("/approve 7"), Some((GateReply::Approve, "7")));
-        assert_eq!(gate_command("/redo 7 make it\nshort"), Some((GateReply::Redo, "7 make it\nshort")));
-        assert_eq!(gate_command("/stop"), Some((GateReply::Stop, "")));
-        for other in ["/stopping 7", "approve 7", "/cancel", "!approve 7", "/ approve 7", ""] {
-            assert_eq!(gate_command(other), None, "{other}");
+            error => Ok(incoming.say(None, self.chats.language(user.id), &error.of_group())),
         }
     }
 }

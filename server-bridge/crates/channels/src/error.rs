@@ -43,4 +43,15 @@ impl Error {
             Self::Refused { text, .. } => text.clone(),
         }
     }
+
+    /// Why a group refused something, for a person in a conversation that belongs to it.
+    pub(crate) fn of_group(&self) -> String {
+        match self {
+            Self::Store(store::Error::NotFound { what: "group", .. }) => {
+                "You are not in the group that this conversation belongs to; ask an owner of the group to add you."
+                    .to_owned()
+            }
+            error => error.message(),
+        }
+    }
 }

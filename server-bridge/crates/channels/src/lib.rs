@@ -26,9 +26,11 @@
 //! | `bound` | conversations that belong to a group of people and agents: what is said there |
 //! | `bindings` | listing such conversations for the people of the group, and how they end |
 //! | `showing` | the log of the group in such a conversation |
+//! | `gates` | the questions of the group's chains there, the answers to them, and how they ended |
 //! | `logs` | the interface to these groups |
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
+//! | `presses` | presses on buttons |
 //! | `cards` | cards of agents as the messenger's own, and the answers to them |
 //! | `offers` | choices below messages, as buttons or numbers |
 //! | `settings` | the settings of a chat as buttons |
@@ -60,6 +62,7 @@ mod drafting;
 mod drafts;
 mod error;
 mod files;
+mod gates;
 mod house;
 mod inbox;
 mod incoming;
@@ -72,6 +75,7 @@ mod offers;
 mod outgoing;
 mod pace;
 mod posting;
+mod presses;
 mod questions;
 mod service;
 mod settings;

@@ -69,7 +69,7 @@ pub trait GroupLogs: Send + Sync {
     /// [`crate::Error::Store`].
     fn open_gates(&self, group: i64, after: i64) -> BoxFuture<'_, Result<Vec<OpenGate>>>;
 
-    /// Answers a gate: the first answer counts.
+    /// Answers a gate: the first answer counts; the same one of the same person again changes nothing.
     ///
     /// # Errors
     /// [`crate::Error`] that says why the answer does not count.

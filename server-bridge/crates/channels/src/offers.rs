@@ -5,7 +5,7 @@ use platforms::{Button, Platform};
 use sha2::{Digest as _, Sha256};
 use store::{NewPress, hex};
 
-use crate::house::to_json;
+use crate::house::{Inner, to_json};
 use crate::limits::ASK_PATIENCE_MS;
 use crate::questions::Choice;
 
@@ -19,13 +19,20 @@ pub(crate) struct Offer {
     pub(crate) numbers: String,
 }
 
-/// Choices, numbered from `first` on, each with a token of its own. They can be made for 24 hours from `now_ms` on.
+impl Inner {
+    /// Until when a question can be answered that is asked now, in Unix milliseconds.
+    pub(crate) fn ask_until_ms(&self) -> i64 {
+        self.store.now_ms() + ASK_PATIENCE_MS
+    }
+}
+
+/// Choices, numbered from `first` on, each with a token of its own. They can be made until this time, in Unix milliseconds.
 pub(crate) fn offer(
     platform: &dyn Platform,
     language: Language,
     first: i64,
     options: &[(String, Choice)],
-    now_ms: i64,
+    until_ms: i64,
 ) -> Offer {
     let (mut buttons, mut presses) = (Vec::new(), Vec::new());
     for (place, (label, choice)) in (first..).zip(options) {
@@ -35,7 +42,7 @@ pub(crate) fn offer(
             place,
             label: label.clone(),
             reply_json: to_json(choice),
-            expires_at_ms: now_ms + ASK_PATIENCE_MS,
+            expires_at_ms: until_ms,
         });
         buttons.push(Button { label: label.clone(), token });
     }

@@ -2,6 +2,7 @@
 
 use agent::ask::Reply;
 use api::card::CardReply;
+use api::words::GateReply;
 use platforms::Styled;
 use platforms::card::{Block, Card};
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,9 @@ use store::Press;
 
 /// The reply to a button press that has no effect.
 pub(crate) const NO_LONGER: &str = "This question was already answered, or no longer waits for an answer.";
+
+/// The reply to a button press of a person who was not asked.
+pub(crate) const FOR_OTHERS: &str = "This question is for somebody else.";
 
 /// A question, or a card of the agent.
 pub(crate) struct Question {
@@ -41,12 +45,23 @@ pub(crate) struct Setting {
     pub(crate) command: String,
 }
 
+/// What a press on the button of a group's gate answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct GateChoice {
+    /// The gate.
+    pub(crate) gate: i64,
+    /// The answer.
+    pub(crate) reply: GateReply,
+}
+
 /// What a press gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {
     /// A setting of a chat.
     Setting(Setting),
+    /// An answer to a gate of a group.
+    Gate(GateChoice),
     /// An answer to a card.
     Card(CardReply),
     /// An answer to a question.

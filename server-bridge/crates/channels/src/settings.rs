@@ -51,7 +51,7 @@ impl Inner {
             });
             let options: Vec<_> = options.collect();
             last = first + i64::try_from(options.len()).unwrap_or(0) - 1;
-            let offer = offer(&*live.platform, language, first, &options, self.store.now_ms());
+            let offer = offer(&*live.platform, language, first, &options, self.ask_until_ms());
             let text = format!("{}{}", language.translated(&title(choices)), offer.numbers);
             let rendered = live.platform.render(&Styled::plain(&text), &offer.buttons);
             let source = format!("settings/{}/{}", row.id, choices.command);

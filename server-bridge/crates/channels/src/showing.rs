@@ -4,16 +4,15 @@
 //! the queue, and what was not sent when a binding ends is never sent.
 
 use api::language::Language;
-use api::words::GateReply;
 use platforms::Styled;
 use platforms::styled::Style;
-use store::{ChannelBinding, EntryKind, EntryToShow, Outgoing};
+use store::{ChannelBinding, EntryKind, EntryToShow, Outgoing, ShownLog};
 
 use crate::answers::{Target, parts};
 use crate::error::Result;
+use crate::gates::{asking_rows, ended_rows};
 use crate::house::{Inner, Live};
 use crate::limits::{LANES, LOG_ENTRIES, LOG_TEXT_MAX_CHARS, LOG_WAITING};
-use crate::logs::OpenGate;
 use crate::outgoing::LOG;
 
 /// An entry as people read it: its author, on a line of their own before several lines, then the text.
@@ -39,20 +38,6 @@ fn entry_text(entry: &EntryToShow, language: Language, rest: &str) -> Styled {
     shown
 }
 
-/// A gate as people read it, with the commands that answer it.
-fn gate_text(open: &OpenGate, language: Language) -> Styled {
-    let gate = &open.gate;
-    let mut text = format!("The chain {} asks:\n{}\nAnswer with a mention of me:", open.chain, gate.question);
-    for reply in &gate.replies {
-        let words = match reply {
-            GateReply::Edit | GateReply::Redo => " TEXT",
-            _ => "",
-        };
-        text.push_str(&format!("\n/{} {}{words}", reply.as_str(), gate.id));
-    }
-    Styled::plain(&language.translated(&text))
-}
-
 impl Inner {
     /// Puts what is new in the logs of groups into the outbox.
     pub(crate) async fn show_logs(&self) -> Result<()> {
@@ -76,24 +61,30 @@ impl Inner {
         let gates = logs.open_gates(binding.group, binding.shown_gate).await?;
         let entries = self.store.entries_to_show(binding, LOG_ENTRIES, LOG_TEXT_MAX_CHARS).await?;
         let has_more = i64::try_from(entries.len()).is_ok_and(|count| count >= LOG_ENTRIES);
+        // What follows from an answer is in the log after it: the answers are read after the log, and shown before it.
+        let ended = self.store.ended_questions(binding).await?;
         let target = Target::unasked(&binding.conversation, true, None);
         let rest = self.rest_of_log(binding.group, language);
-        let (mut shown, mut rows) = ((binding.shown_entry, binding.shown_gate), Vec::new());
-        let mut show = |what: String, text: &Styled| {
-            let source = format!("{LOG}{}/{what}", binding.mark);
-            rows.extend(target.rows(live.account.id, &source, parts(&*live.platform, text, &rest)));
-        };
+        let (mark, account) = (&binding.mark, live.account.id);
+        let (mut last_entry, mut last_gate) = (binding.shown_entry, binding.shown_gate);
+        let mut rows = Vec::new();
+        for question in &ended {
+            rows.extend(ended_rows(live, &target, mark, question, language));
+        }
         for entry in &entries {
-            shown.0 = entry.id;
+            last_entry = entry.id;
             if !entry.is_own {
-                show(format!("entry/{}", entry.id), &entry_text(entry, language, &rest));
+                let payloads = parts(&*live.platform, &entry_text(entry, language, &rest), &rest);
+                rows.extend(target.rows(account, &format!("{LOG}{mark}/entry/{}", entry.id), payloads));
             }
         }
         for open in gates.iter().filter(|_| !has_more) {
-            shown.1 = open.gate.id;
-            show(format!("gate/{}", open.gate.id), &gate_text(open, language));
+            last_gate = open.gate.id;
+            rows.extend(asking_rows(live, &target, (mark, &rest), open, language));
         }
-        if self.store.show_log(&live.account, binding, shown, &rows).await? && has_more {
+        let told: Vec<i64> = ended.iter().map(|question| question.outbox_id).collect();
+        let shown = ShownLog { entry: last_entry, gate: last_gate, outgoing: &rows, told: &told };
+        if self.store.show_log(&live.account, binding, shown).await? && has_more {
             self.wake.notify_one();
         }
         Ok(())
@@ -120,13 +111,10 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use api::chain::GateView;
-    use api::words::GateKind;
-
     use super::*;
 
     #[test]
-    fn entries_name_their_authors_and_gates_the_commands_that_answer_them() {
+    fn entries_name_their_authors() {
         let shown = |kind, author: &str, text: &str, is_cut| {
             let (author, text) = (author.to_owned(), text.to_owned());
             let entry = EntryToShow { id: 1, kind, author, text, is_cut, is_own: false };
@@ -136,23 +124,5 @@ mod tests {
         assert_eq!(shown(EntryKind::Agent, "coder", "# One\n\n- two", false), "@coder:\nOne\n\n• two");
         assert_eq!(shown(EntryKind::Person, "bob", "**hi**", true), "bob: **hi**\n\n…");
         assert_eq!(shown(EntryKind::Server, "", "The chain story is done.", false), "链 story 已完成。");
-        let gate = GateView {
-            id: 7,
-            step: 0,
-            attempt: 1,
-            kind: GateKind::Failure,
-            question: "Step 1 (@coder) failed: no. Try again, write its output yourself, or stop?".to_owned(),
-            replies: vec![GateReply::Redo, GateReply::Stop],
-        };
-        let open = OpenGate { chain: "story".to_owned(), gate };
-        let text = gate_text(&open, Language::English).text();
-        assert!(text.starts_with("The chain story asks:\nStep 1 (@coder) failed"), "{text}");
-        assert!(text.ends_with(":\n/redo 7 TEXT\n/stop 7"), "{text}");
-        let chinese = gate_text(&open, Language::Chinese).text();
-        assert!(
-            !chinese.contains("asks") && !chinese.contains("Answer") && !chinese.contains("TEXT"),
-            "{chinese}"
-        );
-        assert!(chinese.contains("/redo 7"), "{chinese}");
     }
 }

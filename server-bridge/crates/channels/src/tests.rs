@@ -5,6 +5,7 @@ mod bound;
 mod cards;
 mod delivery;
 mod drafts;
+mod gates;
 mod limits;
 mod messenger;
 mod notices;

@@ -141,7 +141,8 @@ impl Groups {
         self.run(user, group, run).await
     }
 
-    /// Answers a gate: the first answer counts. A wish for a change is a request to the step's agent.
+    /// Answers a gate: the first answer counts; the same one of the same person again changes nothing. A wish for a change is a request to
+    /// the step's agent.
     ///
     /// # Errors
     /// [`Error::Refused`] for an answer that it does not take, if somebody answered it before, and for a wish of a person who may not ask the
@@ -174,9 +175,17 @@ impl Groups {
         let is_first =
             self.0.store.answer_gate(group, gate, answer.reply.as_str(), &text, &user.name).await?;
         if !is_first {
-            let by = self.0.store.gate(group, gate).await?.answered_by;
-            let why =
-                by.map_or_else(|| "its run has ended".to_owned(), |by| format!("{by} answered it before"));
+            let before = self.0.store.gate(group, gate).await?;
+            let is_same = before.reply.as_deref() == Some(answer.reply.as_str())
+                && before.text == text
+                && before.answered_by.as_ref() == Some(&user.name);
+            if is_same {
+                // It comes again: its author was not told that it was taken.
+                return self.run(user, group, row.run_id).await;
+            }
+            let why = before
+                .answered_by
+                .map_or_else(|| "its run has ended".to_owned(), |by| format!("{by} answered it before"));
             return Err(Error::refused("conflict", format!("the answer was not taken: {why}")));
         }
         self.0.audit(user, "group.gate", &format!("{group}: {} of run {}", answer.reply, row.run_id)).await;

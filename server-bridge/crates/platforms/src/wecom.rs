@@ -446,7 +446,11 @@ impl Platform for WeCom {
             let done = json!({"text": "✓", "style": 2, "key": "done"});
             let mut card = card(text, vec![done]);
             card["task_id"] = json!(task);
-            let body = json!({"response_type": "update_template_card", "template_card": card});
+            let mut body = json!({"response_type": "update_template_card", "template_card": card});
+            if handle["user"].is_string() {
+                // Without it, everybody's card changes.
+                body["userids"] = json!([handle["user"]]);
+            }
             let _turn = self.turn()?;
             self.ask("aibot_respond_update_msg", request.to_owned(), body).await.map(drop)
         })

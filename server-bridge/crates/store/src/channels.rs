@@ -27,7 +27,7 @@ mod tests;
 pub(crate) use accounts::place;
 pub use accounts::{ChannelAccount, ChannelDraft};
 pub use answers::{ChannelAnswer, HeldConversation, NewAnswer};
-pub use bindings::{ChannelBinding, EntryToShow};
+pub use bindings::{ChannelBinding, EndedQuestion, EntryToShow, ShownLog};
 pub use drafts::{OrphanDraft, ShownDraft, draft_source};
 pub use inbox::{ChannelEvent, ChannelLane, InboxState, NewEvent, TakenEvents};
 pub use links::{ChannelLink, Person, Redeemed};

@@ -163,9 +163,9 @@ pub use background::BackgroundTurn;
 pub use backup::check_backup;
 pub use channels::{
     ChannelAccount, ChannelAnswer, ChannelBinding, ChannelDraft, ChannelEvent, ChannelLane, ChannelLink,
-    EntryToShow, HeldConversation, InboxState, NewAnswer, NewEvent, NewOutgoing, NewPress, NoticeLink,
-    OpenAsk, OrphanDraft, OutState, OutboxCounts, Outgoing, Person, Press, Redeemed, ShownDraft, TakenEvents,
-    draft_source,
+    EndedQuestion, EntryToShow, HeldConversation, InboxState, NewAnswer, NewEvent, NewOutgoing, NewPress,
+    NoticeLink, OpenAsk, OrphanDraft, OutState, OutboxCounts, Outgoing, Person, Press, Redeemed, ShownDraft,
+    ShownLog, TakenEvents, draft_source,
 };
 pub use chat_search::{ChatSearch, FoundChat};
 pub use chats::Chat;

@@ -9,6 +9,7 @@
 
 mod approve;
 mod ask;
+mod before;
 mod go_on;
 mod host;
 mod judge;

@@ -11,7 +11,7 @@ use super::asks::{DONE, Danger, dangerous};
 use super::messenger::{Messenger, Shown};
 
 /// How many presses, codes and messages of others come; `scripts/soak` makes it larger.
-fn attempts() -> usize {
+pub(super) fn attempts() -> usize {
     std::env::var("SANDBRIDGE_CHANNEL_STRANGERS").ok().and_then(|text| text.parse().ok()).unwrap_or(300)
 }
 

@@ -26,7 +26,8 @@ pub(super) fn read(body: &Value, request: &Value) -> Option<Event> {
             let task = field("task_id")?;
             What::Press(Press {
                 token: field("event_key")?,
-                handle: json!({"request": request, "task": task}),
+                // In a group each person has a card of their own, and only theirs shows what became of their press.
+                handle: json!({"request": request, "task": task, "user": conversation.is_group.then_some(&user)}),
                 message: task,
             })
         }

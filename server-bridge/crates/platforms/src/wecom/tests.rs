@@ -154,7 +154,12 @@ async fn a_press_comes_with_its_token_and_the_card_shows_the_outcome() {
     assert_eq!(running.inbox.events()[0].sender.id, "u2");
     account.answer_press(&press.handle, "Denied by u2").await.unwrap();
     assert_eq!(stand_in.updates()[0]["main_title"]["title"], "Denied by u2");
+    assert_eq!(stand_in.updated_for(), [json!(["u2"])], "the others keep their buttons");
     account.answer_press(&Value::Null, "nobody's").await.unwrap();
+    stand_in.press("u2", None, &card, "Deny");
+    until("the second press is there", || running.inbox.presses().len() == 2).await;
+    account.answer_press(&running.inbox.presses()[1].handle, "Denied").await.unwrap();
+    assert_eq!(stand_in.updated_for()[1], Value::Null, "there is one person in a direct conversation");
 }
 
 #[tokio::test]

@@ -208,7 +208,10 @@ impl Store {
     pub async fn purge_channels(&self, before_ms: i64) -> Result<()> {
         let mut transaction = self.database.write(Scope::System).await?;
         for sql in [
-            "DELETE FROM channel_outbox WHERE ended_at_ms < $1",
+            "DELETE FROM channel_outbox WHERE ended_at_ms < $1 AND NOT EXISTS (
+                SELECT 1 FROM group_gates t JOIN group_runs r ON r.id = t.run_id JOIN channel_bindings b ON b.group_id = r.group_id
+                WHERE t.id = channel_outbox.gate_id AND b.account_id = channel_outbox.account_id
+                    AND b.conversation = channel_outbox.conversation)",
             "DELETE FROM channel_inbox WHERE received_at_ms < $1 AND state = 'done'
                 AND id NOT IN (SELECT inbox_id FROM channel_answers)",
             "DELETE FROM link_codes WHERE expires_at_ms < $1",

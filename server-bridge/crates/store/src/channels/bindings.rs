@@ -49,6 +49,40 @@ pub struct EntryToShow {
     pub is_own: bool,
 }
 
+/// What a binding shows now, and did not show before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ShownLog<'a> {
+    /// The last entry of the log that it has shown then.
+    pub entry: i64,
+    /// The last gate.
+    pub gate: i64,
+    /// The messages.
+    pub outgoing: &'a [NewOutgoing],
+    /// The rows of the questions whose end they tell.
+    pub told: &'a [i64],
+}
+
+/// A question of a gate that was shown, and that no longer waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub struct EndedQuestion {
+    /// The row of its message, the last one of several.
+    pub outbox_id: i64,
+    /// The place of that message in the question.
+    pub part: i64,
+    /// True if there are buttons below it.
+    pub has_buttons: bool,
+    /// The gate.
+    pub gate: i64,
+    /// The name of its chain.
+    pub chain: String,
+    /// The question.
+    pub question: String,
+    /// The answer; `None` if the run ended without one.
+    pub reply: Option<String>,
+    /// Who answered.
+    pub answered_by: Option<String>,
+}
+
 macro_rules! bindings {
     () => {
         "SELECT b.account_id, b.conversation, b.group_id, b.mark, b.shown_entry, b.shown_gate, b.created_at_ms
@@ -128,7 +162,10 @@ impl Store {
             " WHERE b.account_id IN (SELECT a.id FROM channel_accounts a WHERE a.is_enabled)
                 AND (EXISTS (SELECT 1 FROM group_entries e WHERE e.group_id = b.group_id AND e.id > b.shown_entry)
                     OR EXISTS (SELECT 1 FROM group_gates t JOIN group_runs r ON r.id = t.run_id
-                        WHERE r.group_id = b.group_id AND r.ended_at_ms IS NULL AND t.reply IS NULL AND t.id > b.shown_gate))
+                        WHERE r.group_id = b.group_id AND r.ended_at_ms IS NULL AND t.reply IS NULL AND t.id > b.shown_gate)
+                    OR EXISTS (SELECT 1 FROM channel_outbox q JOIN group_gates t ON t.id = q.gate_id JOIN group_runs r ON r.id = t.run_id
+                        WHERE q.account_id = b.account_id AND q.conversation = b.conversation AND q.gate_id IS NOT NULL
+                            AND r.group_id = b.group_id AND (t.reply IS NOT NULL OR r.ended_at_ms IS NOT NULL)))
                 AND (SELECT COUNT(*) FROM channel_outbox o WHERE o.account_id = b.account_id
                     AND o.conversation = b.conversation AND o.state IN ('ready', 'sending')) < $1
              ORDER BY b.account_id, b.conversation LIMIT $2"
@@ -163,8 +200,28 @@ impl Store {
         .await?)
     }
 
-    /// Records that a binding has shown the log up to this entry and this gate, with the messages that show it: all or nothing, and
-    /// once. Returns false if the binding has ended, or showed more meanwhile.
+    /// The questions of its group's gates that a binding has shown, that no longer wait for an answer, and whose end was not told.
+    ///
+    /// # Errors
+    /// [`crate::Error::Database`].
+    pub async fn ended_questions(&self, binding: &ChannelBinding) -> Result<Vec<EndedQuestion>> {
+        Ok(query_as(
+            "SELECT q.id AS outbox_id, q.part,
+                EXISTS (SELECT 1 FROM channel_presses p WHERE p.outbox_id = q.id AND p.used_at_ms IS NULL) AS has_buttons,
+                t.id AS gate, r.chain, t.question, t.reply, t.answered_by
+             FROM channel_outbox q JOIN group_gates t ON t.id = q.gate_id JOIN group_runs r ON r.id = t.run_id
+             WHERE q.account_id = $1 AND q.conversation = $2 AND q.gate_id IS NOT NULL AND r.group_id = $3
+                AND (t.reply IS NOT NULL OR r.ended_at_ms IS NOT NULL) ORDER BY q.id",
+        )
+        .bind(binding.account_id)
+        .bind(&binding.conversation)
+        .bind(binding.group)
+        .fetch_all(self.database.latest())
+        .await?)
+    }
+
+    /// Records what a binding shows now, with the messages that show it: all or nothing, and once. The answers below the questions whose
+    /// end is told end. Returns false if the binding has ended, or showed more meanwhile.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -172,16 +229,15 @@ impl Store {
         &self,
         account: &ChannelAccount,
         binding: &ChannelBinding,
-        (entry, gate): (i64, i64),
-        outgoing: &[NewOutgoing],
+        shown: ShownLog<'_>,
     ) -> Result<bool> {
         let mut transaction = self.database.write(Scope::User(account.user)).await?;
         let conversation: Option<String> = query_scalar(
             "UPDATE channel_bindings SET shown_entry = $1, shown_gate = $2
              WHERE account_id = $3 AND mark = $4 AND shown_entry = $5 AND shown_gate = $6 RETURNING conversation",
         )
-        .bind(entry)
-        .bind(gate)
+        .bind(shown.entry)
+        .bind(shown.gate)
         .bind(account.id)
         .bind(&binding.mark)
         .bind(binding.shown_entry)
@@ -190,9 +246,20 @@ impl Store {
         .await?;
         // It may have another id by now.
         let Some(conversation) = conversation else { return Ok(false) };
-        for one in outgoing {
+        for one in shown.outgoing {
             let one = NewOutgoing { conversation: conversation.clone(), ..one.clone() };
             one.insert(&mut transaction, account.id, self.now_ms()).await?;
+        }
+        for row in shown.told {
+            query("UPDATE channel_outbox SET gate_id = NULL WHERE id = $1")
+                .bind(row)
+                .execute(&mut transaction)
+                .await?;
+            query("UPDATE channel_presses SET used_at_ms = $1 WHERE outbox_id = $2 AND used_at_ms IS NULL")
+                .bind(self.now_ms())
+                .bind(row)
+                .execute(&mut transaction)
+                .await?;
         }
         transaction.commit().await?;
         Ok(true)

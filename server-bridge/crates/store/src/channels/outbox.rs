@@ -50,6 +50,8 @@ pub struct NewOutgoing {
     pub payload_json: String,
     /// The message of the chat that asks this question.
     pub ask: Option<MessageId>,
+    /// The gate of a chain that asks this question.
+    pub gate: Option<i64>,
     /// The row whose message this one replaces.
     pub edit_of: Option<i64>,
     /// The answers to choose from below it.
@@ -121,8 +123,8 @@ impl NewOutgoing {
     ) -> Result<()> {
         let id: Option<i64> = query_scalar(
             "INSERT INTO channel_outbox (account_id, conversation, is_group, reply_json, user_id, source, part, send_key, payload_json,
-                ask_message_id, edit_of, state, created_at_ms)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'ready', $12)
+                ask_message_id, gate_id, edit_of, state, created_at_ms)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'ready', $13)
              ON CONFLICT (account_id, source, part) DO NOTHING RETURNING id",
         )
         .bind(account)
@@ -135,6 +137,7 @@ impl NewOutgoing {
         .bind(&self.send_key)
         .bind(&self.payload_json)
         .bind(self.ask)
+        .bind(self.gate)
         .bind(self.edit_of)
         .bind(now_ms)
         .fetch_optional(&mut *transaction)

@@ -30,7 +30,7 @@ pub struct Press {
     pub account_id: i64,
     /// The conversation of the question.
     pub conversation: String,
-    /// The user who was asked.
+    /// The user who was asked; `None` for the question of a gate.
     #[sqlx(rename = "user_id")]
     pub user: Option<UserId>,
     /// The messenger's id of the question's message.
@@ -75,11 +75,12 @@ macro_rules! presses {
     };
 }
 
+/// Questions to one user: those of a group's gates are for all of its people, and end in another way.
 macro_rules! open_asks {
     () => {
         "SELECT o.id AS outbox_id, o.account_id, o.conversation, o.is_group, o.user_id, o.ask_message_id
          FROM channel_outbox o
-         WHERE EXISTS (SELECT 1 FROM channel_presses p WHERE p.outbox_id = o.id AND p.used_at_ms IS NULL)"
+         WHERE o.user_id IS NOT NULL AND EXISTS (SELECT 1 FROM channel_presses p WHERE p.outbox_id = o.id AND p.used_at_ms IS NULL)"
     };
 }
 

@@ -1,3 +1,5 @@
+mod gates;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -447,9 +449,11 @@ async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_th
         let shown: Vec<_> = entries.iter().map(|one| (one.text.as_str(), one.is_cut, one.is_own)).collect();
         assert_eq!(shown, [("said", true, is_own), ("late", true, false)]);
         let row = NewOutgoing { source: format!("log/{}/entry", binding.mark), ..outgoing(0) };
-        let upto = (entries[1].id, 0);
-        assert!(store.show_log(&account, binding, upto, std::slice::from_ref(&row)).await.unwrap());
-        assert!(!store.show_log(&account, binding, upto, &[NewOutgoing { part: 1, ..row }]).await.unwrap());
+        let rows = [row.clone(), NewOutgoing { part: 1, ..row }];
+        let shown = ShownLog { entry: entries[1].id, outgoing: &rows[..1], ..ShownLog::default() };
+        assert!(store.show_log(&account, binding, shown).await.unwrap());
+        let again = ShownLog { outgoing: &rows[1..], ..shown };
+        assert!(!store.show_log(&account, binding, again).await.unwrap());
     }
     assert_eq!(store.outbox_counts(account.id).await.unwrap().waiting, 2);
     store.post_notice(group, "while two wait").await.unwrap();
@@ -460,12 +464,13 @@ async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_th
     // One that was read before the move writes to where it moved.
     let row = NewOutgoing { source: "log/moved".to_owned(), ..outgoing(0) };
     let before = ChannelBinding { conversation: "c".to_owned(), ..moved.clone() };
-    assert!(store.show_log(&account, &before, (moved.shown_entry + 9, 0), &[row]).await.unwrap());
+    let shown = ShownLog { entry: moved.shown_entry + 9, outgoing: &[row], ..ShownLog::default() };
+    assert!(store.show_log(&account, &before, shown).await.unwrap());
     let lanes = store.outbox_lanes(9).await.unwrap();
     assert_eq!(lanes.iter().map(|lane| lane.conversation.as_str()).collect::<Vec<_>>(), ["e", "d"]);
     store.set_channel_group(&account, "e", true).await.unwrap();
     assert_eq!(store.channel_binding(account.id, "e").await.unwrap(), None);
-    assert!(!store.show_log(&account, &moved, (99, 0), &[]).await.unwrap(), "it has ended");
+    assert!(!store.show_log(&account, &moved, ShownLog::default()).await.unwrap(), "it has ended");
     store.delete_group(group).await.unwrap();
     assert_eq!(store.channel_binding(account.id, "d").await.unwrap(), None);
 }

@@ -6,7 +6,7 @@ use records::{MessageId, TurnStatus};
 use super::fakes::{Does, Fake};
 use super::model::{Step, calls, says};
 use super::world::World;
-use crate::approval::{Access, Mode};
+use crate::approval::{Access, Answer, Mode, Ruling};
 use crate::engine::{Called, Left, TurnEnd};
 use crate::tool::{Rules, TurnCost};
 
@@ -40,6 +40,7 @@ fn with_tools(world: World) -> World {
         .with(Fake::reads(&log, "Look", Does::Echo(1)))
         .with(Fake::new(&log, "Write", Rules::of(Access::Edit), Does::Echo(1)))
         .with(Fake::new(&log, "Run", Rules::of(Access::Web).takes_up(), Does::Echo(1)))
+        .with(Fake::new(&log, "Send", Rules::of(Access::External), Does::Echo(1)))
 }
 
 fn world(answers: Vec<Vec<Step>>) -> World {
@@ -92,6 +93,41 @@ async fn a_call_that_may_have_taken_effect_is_not_run_and_its_model_looks_first(
 }
 
 #[tokio::test(start_paused = true)]
+async fn where_the_mode_asks_a_call_in_doubt_is_made_again_only_if_its_user_says_so() {
+    for (answer, times, why) in [
+        (Some(Answer::Allow), 1, ""),
+        (Some(Answer::Deny), 0, "The user does not allow this"),
+        (Some(Answer::NobodyThere), 0, "nobody could be asked"),
+        (None, 0, "Nobody was there to allow this"),
+    ] {
+        let world = world(vec![says("done")]).mode(Mode::Ask);
+        // What allows such calls allows no second try.
+        world.set(|settings| drop(settings.rulings.insert("Send".to_owned(), Ruling::Allow)));
+        world.had_begun_next("1");
+        let turn = world.begin_again("hi", &[called(&[("Send", "1")])], left(1, &["Send"]));
+        if let Some(answer) = answer {
+            world.allow(answer).await;
+        }
+        assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Done, "{answer:?}");
+        assert_eq!((world.log.count("ask with"), world.log.count("Send begins")), (1, times), "{answer:?}");
+        let result = results(&world).remove(0);
+        assert_eq!(result.contains("It is not known whether it took effect"), times == 0, "{result}");
+        assert!(result.contains(why), "{result}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_denies_a_call_in_doubt_spares_the_question() {
+    let world = world(vec![says("done")]).mode(Mode::Ask);
+    world.set(|settings| drop(settings.rulings.insert("Send".to_owned(), Ruling::Deny("not here".to_owned()))));
+    world.had_begun_next("1");
+    world.again("hi", &[called(&[("Send", "1")])], left(1, &["Send"])).await;
+    assert_eq!((world.log.count("ask with"), world.log.count("Send begins")), (0, 0));
+    let result = results(&world).remove(0);
+    assert!(result.contains("It is not known whether it took effect") && result.contains("not here"), "{result}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tool_that_finds_what_it_began_takes_it_up_without_a_question() {
     let world = world(vec![says("done")]).mode(Mode::Ask);
     world.had_begun_next("1");
@@ -104,7 +140,7 @@ async fn a_tool_that_finds_what_it_began_takes_it_up_without_a_question() {
 async fn the_same_tool_is_asked_about_if_its_call_had_not_begun() {
     let world = world(vec![says("done")]).mode(Mode::Ask);
     let turn = world.begin_again("hi", &[called(&[("Run", "1")])], left(1, &["Run"]));
-    world.allow(crate::approval::Answer::Allow).await;
+    world.allow(Answer::Allow).await;
     turn.await.unwrap().unwrap();
     assert_eq!((world.log.count("Run begins"), world.log.count("Run begins taken up")), (1, 0));
 }
@@ -122,7 +158,7 @@ async fn a_call_whose_command_never_got_on_record_is_judged_and_run() {
 async fn a_deny_of_a_rule_holds_in_a_turn_that_goes_on() {
     let world = world(vec![says("done")]);
     world.set(|settings| {
-        let deny = crate::approval::Ruling::Deny("not here".to_owned());
+        let deny = Ruling::Deny("not here".to_owned());
         settings.rulings.insert("Write".to_owned(), deny);
     });
     world.again("hi", &[called(&[("Write", "1")])], left(1, &["Write"])).await;

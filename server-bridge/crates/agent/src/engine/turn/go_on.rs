@@ -12,7 +12,7 @@
 //! | only reads, or had not begun | it is judged and run as any other |
 //! | had begun, and its tool `takes_up` | the tool waits for the end of the command that has the call's key; without one it is run as any other |
 //! | is a sub-agent's, and one was called | the sub-agent's turn goes on in the same way, and its end is the result |
-//! | had begun otherwise | its result says that nobody knows if it took effect; the model looks before it repeats it |
+//! | had begun otherwise | where the mode asks about such calls, its user is asked if it is made again; elsewhere, and without a yes, its result says that nobody knows if it took effect, and the model looks before it repeats it |
 //!
 //! Text that was streamed and not recorded is dropped: the model is asked again, and answers in the same message.
 

@@ -7,12 +7,13 @@ use sandbox::Approval;
 use tokio::time::Instant;
 
 use super::approve::Question;
+use super::before::{Before, in_doubt, not_again};
 use super::host::CallHost;
 use super::output::Output;
 use super::{End, PLAN_MODE, Turn};
 use crate::approval::{Access, Mode, Ruling, Verdict, verdict};
 use crate::context::{Conversation, NO_RESULT};
-use crate::engine::ports::{CallState, CallStatus, Called, CalledAgent, Card, Entry};
+use crate::engine::ports::{CallState, CallStatus, CalledAgent, Card, Entry};
 use crate::engine::tools_of_reply::{at_once, groups};
 use crate::hooks::{Place, Words};
 use crate::limits::{APPROVAL_DETAIL_BYTES, TOOL_NAME_CHARS};
@@ -32,24 +33,13 @@ pub(super) struct Calls<'a> {
     pub(super) open: Option<Vec<usize>>,
 }
 
-/// What an earlier server did of a call.
-#[derive(Debug, PartialEq, Eq)]
-enum Before {
-    /// Nothing that could have had an effect.
-    Nothing,
-    /// Its tool knows: it finds what it began.
-    Something,
-    /// It called this sub-agent, which goes on.
-    Called(Box<CalledAgent>),
-    /// Nobody knows.
-    Unknown,
-}
-
 /// A call that is shown and about to begin.
 pub(super) struct Begun {
     call: ToolCall,
     key: CallKey,
     is_taken_up: bool,
+    /// True if nobody knows if an earlier try took effect, so that its user is asked if there may be another one.
+    is_in_doubt: bool,
     /// The sub-agent that an earlier server called for it.
     called: Option<Box<CalledAgent>>,
     /// The tool's name and the call's subject, as people see them.
@@ -131,9 +121,11 @@ impl Turn<'_> {
                 let understood = understood.next().expect("there is one for each call");
                 let before =
                     if is_again { self.before(&call, key, conversation).await? } else { Before::Nothing };
-                begun.push(match before {
-                    Before::Nothing => self.begin_tool(call, key, is_again, understood, away).await?,
-                    before => self.begin_again(call, key, before).await?,
+                let is_in_doubt = before == Before::Unknown && self.asks_in_doubt(&understood).await?;
+                begun.push(if before == Before::Nothing || is_in_doubt {
+                    self.begin_tool(call, key, (is_again, is_in_doubt), understood, away).await?
+                } else {
+                    self.begin_again(call, key, before).await?
                 });
             }
             let running = begun.into_iter().enumerate().map(|(at, (begun, message, question))| async move {
@@ -188,31 +180,6 @@ impl Turn<'_> {
         }
     }
 
-    /// What an earlier server did of a call that has no result.
-    async fn before(
-        &self,
-        call: &ToolCall,
-        key: CallKey,
-        conversation: &Conversation,
-    ) -> Result<Before, End> {
-        let rules =
-            self.ancestry.tools().iter().find(|tool| tool.name() == call.name).map(|tool| tool.rules());
-        if rules.is_some_and(|rules| rules.beside == Beside::SubAgents) {
-            return Ok(match self.ports.sub_agents.called().await? {
-                Called::Nobody => Before::Nothing,
-                Called::Agent(called) => Before::Called(called),
-                Called::Unknown => Before::Unknown,
-            });
-        }
-        Ok(match rules {
-            _ if !conversation.has_begun(self.turn, &call.id) => Before::Nothing,
-            // It is put on record before it is sent.
-            Some(rules) if rules.takes_up && !self.ports.journal.has_command(key).await? => Before::Nothing,
-            Some(rules) if rules.takes_up => Before::Something,
-            Some(_) | None => Before::Unknown,
-        })
-    }
-
     /// Shows a call that an earlier server began: it was permitted then.
     async fn begin_again(
         &self,
@@ -233,6 +200,7 @@ impl Turn<'_> {
         let begun = Begun {
             key,
             is_taken_up: true,
+            is_in_doubt: false,
             called,
             name: call.name.chars().take(TOOL_NAME_CHARS).collect(),
             hint,
@@ -260,11 +228,15 @@ impl Turn<'_> {
         &self,
         mut call: ToolCall,
         key: CallKey,
-        is_again: bool,
+        (is_again, is_in_doubt): (bool, bool),
         mut understood: Result<Understood, String>,
         away: Option<&str>,
     ) -> Result<(Begun, MessageId, Option<Question>), End> {
         let mut words = self.hooked_call(&mut call, &mut understood, away).await;
+        if is_in_doubt {
+            // Whatever allows calls like this one does not allow it to take effect twice.
+            words.asks = Some(in_doubt(words.asks.take()));
+        }
         let place = self.ports.workplace.name().await?;
         let access = match &understood {
             Ok(understood) => self.access(understood).await,
@@ -312,6 +284,7 @@ impl Turn<'_> {
             call,
             key,
             is_taken_up: false,
+            is_in_doubt,
             called: None,
             name,
             hint,
@@ -360,6 +333,7 @@ impl Turn<'_> {
         if begun.verdict == Verdict::Asks && denied.is_none() {
             self.display().call(message, begun.card(CallState::Runs)).await?;
         }
+        let denied = denied.map(|denied| if begun.is_in_doubt { not_again(denied) } else { denied });
         let began = denied.is_none().then(Instant::now);
         let output = Output::new(self.display(), message);
         let (mut outcome, stops) = match (denied, &begun.understood) {
@@ -371,6 +345,7 @@ impl Turn<'_> {
                     never = output.tell() => match never {},
                 }
             }
+            (None, Err(_)) if begun.is_in_doubt => (Outcome::unknown(NO_RESULT), None),
             // Not to be tried again at once, as what fails is.
             (None, Err(why)) if begun.is_taken_up => (Outcome::unknown(why), None),
             (None, Err(why)) => (Outcome::failed(why), None),

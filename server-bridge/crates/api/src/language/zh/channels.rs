@@ -72,6 +72,19 @@ pub(super) const TABLE: &[Row] = &[
     ("Answer with a mention of me:", "请提及我并回复："),
     ("/edit {} TEXT", "/edit {0} 内容"),
     ("/redo {} TEXT", "/redo {0} 内容"),
+    (
+        "Or mention me and write: /edit {} TEXT, /redo {} TEXT",
+        "也可以提及我并发送：/edit {0} 内容、/redo {1} 内容",
+    ),
+    ("Or mention me and write: /edit {} TEXT", "也可以提及我并发送：/edit {0} 内容"),
+    (
+        "Question {} no longer waits for an answer: its run has ended.",
+        "问题 {0} 不再等待回答：它的运行已结束。",
+    ),
+    ("Approve", "批准"),
+    ("Do it again", "重做"),
+    ("Allow the same budget again", "追加一份预算"),
+    ("Stop the run", "停止运行"),
     ("… The rest is on the server's page, in this group.", "… 其余内容见服务器网页上的此群组。"),
     (
         "{} has this log shown on {} (channel {}): everybody in a conversation there reads it from now on.",

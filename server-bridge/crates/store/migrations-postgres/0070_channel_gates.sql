@@ -1,0 +1,4 @@
+-- As SQLite's step of this number.
+ALTER TABLE channel_outbox ADD COLUMN gate_id BIGINT REFERENCES group_gates (id) ON DELETE SET NULL;
+CREATE INDEX channel_outbox_gate ON channel_outbox (gate_id) WHERE gate_id IS NOT NULL;
+CREATE INDEX channel_outbox_asking ON channel_outbox (account_id, conversation) WHERE gate_id IS NOT NULL;

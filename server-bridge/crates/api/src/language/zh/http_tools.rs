@@ -17,8 +17,8 @@ pub(super) const TABLE: &[Row] = &[
     ("request", "请求"),
     // Managing tools.
     ("the HTTP tool", "HTTP 工具"),
-    ("the tool was not saved: {}", "工具未保存：{0*}"),
-    ("the secret {} was not saved: {}", "密钥 {0} 未保存：{1*}"),
+    ("the tool was not saved: {}", "未能保存工具：{0*}"),
+    ("the secret {} was not saved: {}", "未能保存密钥 {0}：{1*}"),
     ("the document cannot be imported: {}", "无法导入该文档：{0*}"),
     ("the HTTP tool {} was not called: {}", "未调用 HTTP 工具 {0}：{1*}"),
     ("the workspace's tools are not known: {}", "无法获取工作区的工具：{0*}"),

@@ -234,4 +234,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the user's account was removed", "该用户的账户已被移除"),
     ("the message that it replaces was not sent", "它所替换的消息未能发送"),
     ("the message does not name a file on the homeserver", "消息没有指明主服务器上的文件"),
+    // Messages that are not sent.
+    ("the conversation no longer belongs to the group", "此对话已不再属于该群组"),
+    (
+        "the user is no longer an administrator, or wants no notices here",
+        "该用户已不再是管理员，或不需要在这里接收通知",
+    ),
 ];

@@ -307,4 +307,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("`[{}]` needs a number, such as [retries 2]", "`[{0}]` 需要一个数字，例如 [retries 2]"),
     ("`[{}]` needs a time, such as [limit 10m]", "`[{0}]` 需要一个时长，例如 [limit 10m]"),
+    // Ends of runs, and files that cannot be handed over.
+    ("{} stopped it.", "由 {0} 停止。"),
+    ("the machine names a path that leads out of the agent's folder", "机器给出的路径超出了智能体的文件夹"),
 ];

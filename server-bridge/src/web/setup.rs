@@ -12,7 +12,7 @@ use api::words::{Reach, Storage};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
-use axum::{Extension, Json};
+use axum::Extension;
 use chats::limits::{ATTACHMENT_BYTES, ATTACHMENTS, MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
 
 use crate::limits::{EVENTS_KEPT_FOR, TERMINAL_LINGER_MAX};
@@ -21,6 +21,7 @@ use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::{host, is_loopback};
+use crate::web::json::Json;
 use crate::web::logins::begin_attempt;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use api::mcp::{McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServerView, McpToolView};
+use api::problem::Problem;
 use api::words::{McpServerState, McpToolState};
 use futures_util::future::BoxFuture;
 use sandbox::Sandbox;
@@ -30,8 +31,12 @@ impl McpServers {
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<McpServerList> {
         let found = self.found(user, on).await?;
         let mut problems = found.servers.problems.clone();
-        problems
-            .extend(found.away.iter().map(|away| format!("the workspace's servers are not known: {away}")));
+        problems.extend(
+            found
+                .away
+                .iter()
+                .map(|away| Problem::new(format!("the workspace's servers are not known: {away}"))),
+        );
         let mut servers: Vec<McpServerView> =
             found.servers.all.iter().map(|server| found.view(server)).collect();
         let is_unused = |view: &McpServerView| view.state == McpServerState::Shadowed;
@@ -437,10 +442,8 @@ fn tools(server: &Server, listing: &Listing) -> Vec<McpToolView> {
                 (None, Some(_)) => McpToolState::Invalid,
                 (None, None) => McpToolState::Ready,
             },
-            description: match problem {
-                Some(problem) => format!("not offered: {problem}"),
-                None => first.trim().to_owned(),
-            },
+            description: first.trim().to_owned(),
+            problem,
             definition: accepted.shown(),
             changed: changed.as_ref().map(super::listing::Definition::shown),
         });
@@ -468,6 +471,9 @@ mod tests {
                 ("mcp__files__write", "ready")
             ]
         );
-        assert!(views[1].description.contains("\"read.it\", which comes first"), "{views:?}");
+        assert!(
+            views[1].problem.as_ref().is_some_and(|problem| problem.contains("\"read.it\", which comes first")),
+            "{views:?}"
+        );
     }
 }

@@ -109,6 +109,8 @@ pub(super) struct Settings {
     pub(super) allowed: HashSet<(String, String)>,
     /// True if a named sub-agent has been waiting too long.
     pub(super) is_closed: bool,
+    /// True if the server's words are shown in another language: as `<words>`.
+    pub(super) is_translated: bool,
     /// True if the commands of calls are on record.
     pub(super) has_command: bool,
     pub(super) agents: HashMap<String, SubAgent>,
@@ -156,6 +158,7 @@ impl Default for Chat {
             rulings: HashMap::new(),
             allowed: HashSet::new(),
             is_closed: false,
+            is_translated: false,
             has_command: true,
             agents: HashMap::new(),
             children: Vec::new(),
@@ -402,6 +405,11 @@ impl Display for Chat {
 
     fn stream(&self, message: MessageId, what: Stream, text: String) {
         self.log(format!("stream {} {what:?} {text}", message.0));
+    }
+
+    fn say(&self, text: &str) -> String {
+        let is_translated = self.settings().is_translated;
+        if is_translated { format!("<{text}>") } else { text.to_owned() }
     }
 
     fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()> {

@@ -46,7 +46,7 @@ impl<'a> Output<'a> {
     }
 
     fn take(&self) {
-        let outputs = self.gathered().take(Instant::now());
+        let outputs = self.gathered().take(Instant::now(), &|text| self.display.say(text));
         for (_, text) in outputs {
             self.display.stream(self.message, Stream::Output, text);
         }

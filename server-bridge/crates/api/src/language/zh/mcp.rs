@@ -18,7 +18,7 @@ pub(super) const TABLE: &[Row] = &[
     ("resource", "资源"),
     // Managing servers.
     ("the MCP server", "MCP 服务器"),
-    ("the server was not saved: {}", "服务器未保存：{0*}"),
+    ("the server was not saved: {}", "未能保存 MCP 服务器：{0*}"),
     (
         "models could not tell {} from your server {}; choose another name",
         "模型无法区分 {0} 与你的服务器 {1}；请换一个名称",
@@ -191,11 +191,11 @@ pub(super) const TABLE: &[Row] = &[
     ("Sandbridge is shutting down", "Sandbridge 正在关闭"),
     // Documents that define servers.
     ("the workspace's servers are not known: {}", "无法获取工作区的服务器：{0*}"),
-    ("{}: the server {} is not used: {}", "{0}：服务器 {1} 未使用：{2*}"),
-    ("{}: the server {} is left out: {}", "{0}：服务器 {1} 未使用：{2*}"),
+    ("the server {} is not used: {}", "服务器 {0} 未使用：{1*}"),
+    ("the server {} is left out: {}", "服务器 {0} 未使用：{1*}"),
     (
-        "{}: the server {} is left out: models could not tell it from {}",
-        "{0}：服务器 {1} 未使用：模型无法将它与 {2} 区分",
+        "the server {} is left out: models could not tell it from {}",
+        "服务器 {0} 未使用：模型无法将它与 {1} 区分",
     ),
     ("the content of {} cannot be checked on this machine", "无法在这台机器上检查 {0} 的内容"),
     (
@@ -225,4 +225,33 @@ pub(super) const TABLE: &[Row] = &[
     ("it defines more than {} servers", "定义的服务器超过 {0} 个"),
     ("it is larger than {} KiB", "超过 {0} KiB"),
     ("its name does not have 1 to {} bytes", "名称须为 1 至 {0} 字节"),
+    ("plugin {}", "插件 {0}"),
+    ("plugin {}: {}", "插件 {0}：{1}"),
+    // What a server asks its user. What it wrote itself stays as it is.
+    ("The MCP server {} asks:", "MCP 服务器 {0} 询问："),
+    ("The MCP server {} asks you to open a page on {}:", "MCP 服务器 {0} 请你打开 {1} 上的网页："),
+    ("Open it only if you trust this server.", "请仅在信任此服务器时打开。"),
+    (
+        "The MCP server {} wants this answered by your model, with at most {} tokens:",
+        "MCP 服务器 {0} 希望由你的模型回答以下内容，最多 {1} 个 token：",
+    ),
+    ("The answer goes to the server, and counts for your usage.", "回答会发给该服务器，并计入你的用量。"),
+    ("Do you agree?", "你同意吗？"),
+    ("(one or more, separated by commas)", "（一个或多个，以逗号分隔）"),
+    ("One of:", "可选："),
+    ("The last answer was not valid: {}.", "上次的回答无效：{0*}。"),
+    ("choose one of the answers", "请从所列的回答中选择"),
+    ("{} is not one of the choices", "{0} 不在选项之中"),
+    ("write a whole number", "请输入整数"),
+    ("write a number", "请输入数字"),
+    ("write at least {}", "请输入不小于 {0} 的数"),
+    ("write at most {}", "请输入不大于 {0} 的数"),
+    ("Yes", "是"),
+    ("No", "否"),
+    ("Skip", "跳过"),
+    ("Decline", "拒绝"),
+    ("Use the suggested value", "使用建议的值"),
+    ("I have done that", "我已完成"),
+    ("Allow it once", "允许一次"),
+    ("Allow it until this call ends", "在此次调用结束前都允许"),
 ];

@@ -44,7 +44,7 @@ pub trait Host: Send + Sync {
     /// True if the user's sub-agent with this chat is at work.
     fn is_at_work(&self, sub_agent: &ChatId) -> bool;
 
-    /// Stops the sub-agent with this chat, which the chat's agent called in the background, and waits for its end a moment; true if
+    /// Stops the sub-agent with this chat, which the chat's agent called in the background, and waits a moment for it to end; true if
     /// it has ended.
     ///
     /// Fails if that cannot be found out.
@@ -147,7 +147,7 @@ pub struct DelegationRequest<'a> {
     pub on: Option<&'a str>,
     /// True if it works in a git worktree of its own.
     pub worktree: bool,
-    /// True if the call does not wait for its end.
+    /// True if the call does not wait for the sub-agent to end.
     pub background: bool,
 }
 

@@ -103,7 +103,7 @@ async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
 
 async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
     let (store, user) = (&context.service.store, context.user.id);
-    // A number is of any memory of the user's, a name of one that this chat shows.
+    // A number can name any memory of the user; a name is looked up among those that this chat shows.
     let number: Option<i64> = what.trim_start_matches('#').parse().ok();
     let numbered = match number {
         Some(number) => store.holder_of_memory(user, number).await.map(|holder| Some((holder, number))),

@@ -1,4 +1,4 @@
-//! `/tasks`: lists this chat's background commands, and its sub-agents in the background.
+//! `/tasks`: lists this chat's commands and sub-agents in the background.
 
 use super::{Command, Context};
 use crate::stored::end_in_background;

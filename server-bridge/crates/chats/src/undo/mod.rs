@@ -122,7 +122,7 @@ pub(crate) async fn take_back(
     let said = words::taken_back(&turns, wanted.files, &restored, commands);
     let notice = service.say(user.id, chat, MessageRole::Notice, &said).await?;
     let Restored { files, not_restored } = restored;
-    // What began by itself has no words of the user.
+    // A turn that began by itself has no text of the user.
     let text = if first.by_itself { String::new() } else { first.text.clone() };
     let turns = turns.len();
     let restored = files.into_iter().map(|(file, _)| file).collect();

@@ -11,8 +11,8 @@
 //! |---|---|
 //! | only reads, or had not begun | it is judged and run as any other |
 //! | had begun, and its tool `takes_up` | the tool waits for the end of the command that has the call's key; without one it is run as any other |
-//! | is a sub-agent's, and one was called | the sub-agent's turn goes on in the same way, and its end is the result |
-//! | had begun otherwise | its result says that nobody knows if it took effect; the model looks before it repeats it |
+//! | called a sub-agent | the sub-agent's turn resumes in the same way, and its end is the result |
+//! | had begun otherwise | its result says that its effect is unknown, so the model checks before it repeats the call |
 //!
 //! Text that was streamed and not recorded is dropped: the model is asked again, and answers in the same message.
 

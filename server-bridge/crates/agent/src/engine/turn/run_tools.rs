@@ -39,7 +39,7 @@ enum Before {
     Nothing,
     /// Its tool knows: it finds what it began.
     Something,
-    /// It called this sub-agent, which goes on.
+    /// It called this sub-agent, whose turn resumes.
     Called(Box<CalledAgent>),
     /// Nobody knows.
     Unknown,
@@ -50,7 +50,7 @@ pub(super) struct Begun {
     call: ToolCall,
     key: CallKey,
     is_taken_up: bool,
-    /// The sub-agent that an earlier server called for it.
+    /// The sub-agent that was called for it before a restart.
     called: Option<Box<CalledAgent>>,
     /// The tool's name and the call's subject, as people see them.
     name: String,
@@ -90,7 +90,7 @@ impl Begun {
         &self.looked
     }
 
-    /// The sub-agent that an earlier server called for it.
+    /// The sub-agent that was called for it before a restart.
     pub(super) fn called(&self) -> Option<&CalledAgent> {
         self.called.as_deref()
     }

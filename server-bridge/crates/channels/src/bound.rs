@@ -1,4 +1,4 @@
-//! Conversations that belong to a group of people and agents: what members say there is posted to its log.
+//! Conversations that are bound to a group of people and agents: messages of members there are posted to the group's log.
 //!
 //! ```text
 //!   /group use NAME ─▶ binding ─▶ a member's message with a mention ─▶ the log, once (its send id begins with the binding's mark)
@@ -24,13 +24,13 @@ use crate::limits::{MARK_DIGITS, SEND_ID_DIGITS};
 use crate::logs::GroupLogs;
 use crate::words::quoted_for_group;
 
-/// What works in such a conversation.
+/// The answer to `/help` in such a conversation.
 const HELP: &str = "What you write here with a mention of me is posted to the group, and @NAME asks an agent; everything else that is said in the group is shown here.\n/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain\n/group off  end this, for the owner of this bot";
 
-/// Said if a message has files.
+/// The reply to a message with files.
 const NO_FILES: &str = "Files are not posted to the group, only texts.";
 
-/// A binding that holds.
+/// A valid binding.
 pub(crate) struct Bound {
     pub(crate) binding: ChannelBinding,
     /// The owner of the bot, who is an owner of the group.
@@ -43,7 +43,7 @@ impl Inner {
         self.logs.get()
     }
 
-    /// A binding, if it still holds; ends it if the owner of the bot may no longer show the log.
+    /// Checks a binding, and returns it if it is still valid; ends it if the owner of the bot may no longer show the log.
     pub(crate) async fn holds(&self, live: &Live, binding: ChannelBinding) -> Result<Option<Bound>> {
         let Some(logs) = self.logs() else { return Ok(None) };
         let Some(owner) = self.store.user_by_id(live.account.user).await? else { return Ok(None) };
@@ -65,7 +65,7 @@ impl Inner {
         }
     }
 
-    /// Records that a binding ended, and says so in the log. A failure is only logged, because the binding has ended.
+    /// Records in the group's log that a binding has ended. A failure is only traced, because the binding has ended anyway.
     pub(crate) async fn note_end(&self, live: &Live, binding: &ChannelBinding) {
         let account = &live.account;
         let target = format!("{} in {}: group {}", account.name, binding.conversation, binding.group);
@@ -77,7 +77,7 @@ impl Inner {
         }
     }
 
-    /// Has a conversation belong to a group, as the owner of the bot wishes.
+    /// Handles `/group use`: binds a conversation to a group for the owner of the bot.
     pub(crate) async fn bind(&self, incoming: &Incoming<'_>, user: &User, name: &str) -> Result<Handled> {
         let Incoming { live, event, .. } = incoming;
         let (account, conversation) = (&live.account, &event.conversation.id);
@@ -96,7 +96,7 @@ impl Inner {
             Err(error) => return self.refused(incoming, user, error),
         };
         let before = self.store.channel_binding(account.id, conversation).await?;
-        // After a crash the same command comes again.
+        // After a crash the messenger delivers the same command again.
         if before.as_ref().is_none_or(|before| before.group != group.id) {
             let text = format!(
                 "{} has this log shown on {} (channel {}): everybody in a conversation there reads it from now on.",
@@ -117,7 +117,7 @@ impl Inner {
         ))
     }
 
-    /// Handles what a person who is linked wrote, with a mention, in a conversation that belongs to a group.
+    /// Handles a message of a linked person, with a mention of the bot, in a conversation that is bound to a group.
     pub(crate) async fn hear_bound(
         &self,
         incoming: &Incoming<'_>,
@@ -182,7 +182,7 @@ impl Inner {
         }
     }
 
-    /// Says why something was refused, or has it tried again later.
+    /// Turns an error into a reply that says why, or schedules another try.
     fn refused(&self, incoming: &Incoming<'_>, user: &User, error: Error) -> Result<Handled> {
         let language = self.chats.language(user.id);
         match error {
@@ -197,7 +197,7 @@ impl Inner {
     }
 }
 
-/// The answer to a gate that a text begins with, and what follows it.
+/// Splits a text that begins with an answer to a gate into the answer and the rest.
 fn gate_command(text: &str) -> Option<(GateReply, &str)> {
     let answers = text.strip_prefix('/')?;
     GateReply::known().find_map(|reply| after_word(answers, reply.as_str()).map(|rest| (reply, rest)))

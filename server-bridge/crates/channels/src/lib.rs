@@ -23,8 +23,8 @@
 //! | `inbox` | commits what arrives |
 //! | `incoming` | from an event to a message in a chat |
 //! | `posting` | posting it once |
-//! | `bound` | conversations that belong to a group of people and agents: what is said there |
-//! | `showing` | the log of the group in such a conversation |
+//! | `bound` | conversations that are bound to a group of people and agents: their messages go to its log |
+//! | `showing` | shows the group's log in such a conversation |
 //! | `logs` | the interface to these groups |
 //! | `codes` | codes that link people |
 //! | `asks` | questions as buttons or numbers, and the answers to them |
@@ -32,15 +32,15 @@
 //! | `offers` | choices below messages, as buttons or numbers |
 //! | `settings` | the settings of a chat as buttons |
 //! | `questions` | questions and cards as messengers show them |
-//! | `changes` | changes of messages that ask |
+//! | `changes` | edits of messages that ask a question |
 //! | `answers` | complete answers as messages for the messenger |
-//! | `drafting` | what is shown of the answers that are being written |
-//! | `drafts` | answers that are being written, changed in place |
+//! | `drafting` | the state of drafts, without I/O |
+//! | `drafts` | drafts: answers that are shown while they are written |
 //! | `words` | texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
 //! | `files` | files of messages, and files that are sent |
-//! | `watch`, `notice` | how the server looks for what administrators are told; a notice |
-//! | `notices` | the administrator's chat: the server's notices |
+//! | `watch`, `notice` | the settings of notices for administrators; a notice |
+//! | `notices` | the administrator's chat: finds events, and sends notices of them |
 //! | `tools` | `Message` for agents |
 //! | `views` | accounts as clients see them |
 //! | [`limits`] | limits, with their units |

@@ -1,4 +1,4 @@
-//! Conversations that belong to a group of people and agents.
+//! Conversations that are bound to a group of people and agents.
 
 use api::chain::{GateAnswer, GateView};
 use api::words::{GateKind, GateReply};
@@ -13,7 +13,7 @@ use super::{World, echo, until};
 use crate::limits::{LOG_ENTRIES, LOG_WAITING, PARTS_MAX};
 use crate::{Error, GroupLogs, OpenGate, Result, ShownGroup};
 
-/// Groups as the store has them, whose agents answer nothing.
+/// The groups in the store, whose agents never answer.
 pub(super) struct Logs(pub(super) Store);
 
 impl Logs {
@@ -134,7 +134,7 @@ impl World {
         self.store.entries_after(group, 0, 1_000).await.unwrap().0
     }
 
-    /// Someone who is not in the conversation posts; nobody for the agent.
+    /// Posts to the group from outside of the conversation; no author stands for the agent.
     async fn posts(&self, group: i64, author: Option<&User>, text: &str) {
         self.store.post_entry(entry(group, author, text), &[]).await.unwrap();
         self.channels.look();
@@ -269,7 +269,7 @@ async fn who_may_not_write_in_the_group_is_told_so_and_only_its_owner_binds_it()
     assert_eq!(done, [("channel.group.bind", format!("desk in room: group {group}").as_str())]);
 }
 
-/// How a binding ends.
+/// The ways in which a binding ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Off,

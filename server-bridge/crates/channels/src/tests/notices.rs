@@ -1,4 +1,4 @@
-//! The administrator's chat: who may have it, what is told there, once, and to nobody who is no administrator any more.
+//! The administrator's chat: who may have it, which events it reports, each once, and that former administrators get nothing.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{World, echo, until};
 use crate::limits::STARTED_AGAIN_MS;
 use crate::watch::Watch;
 
-/// How the server looks in these tests: often, and a runner is away at once. The disk is large enough.
+/// Settings for these tests: frequent checks, a runner counts as offline at once, and no disk is nearly full.
 pub(super) fn watch() -> Watch {
     Watch { home: None, every: Duration::from_millis(20), away_ms: 0, low_disk_bytes: 0 }
 }
@@ -24,7 +24,7 @@ async fn watched(messenger: Messenger) -> World {
 }
 
 impl World {
-    /// Refuses a user's logins, as the server's limit does.
+    /// Locks a user's logins, as the server's limit does.
     async fn locks(&self, user: &str) {
         let entry = AuditEntry {
             user: Some(user.to_owned()),
@@ -70,7 +70,7 @@ async fn an_administrator_points_one_conversation_at_the_notices_and_others_cann
     let id = |person: &str| links.iter().find(|link| link.person == person).unwrap().id;
     world.channels.set_notices(&world.root, id("phone"), true).await.unwrap();
     assert_eq!(pointed().await, ["phone"], "one conversation at most");
-    // The links of others with one's own account are seen, and are not one's own.
+    // The owner of an account sees the links of others to it, but cannot change them.
     for (user, link) in [(&world.root, id("ann")), (&world.root, 9_999), (&world.ada, id("phone"))] {
         let refused = world.channels.set_notices(user, link, true).await.unwrap_err();
         assert_eq!(refused.kind(), "not_found", "{refused}");
@@ -108,7 +108,7 @@ async fn each_thing_is_told_once_though_servers_follow_each_other_and_answers_ar
         .await;
         world.rests().await;
     }
-    // What is new is found by a look after those in which the old could have been told again.
+    // A new event: once it is reported, earlier checks could have reported the old ones again.
     world.locks("root").await;
     world.reads("boss", "• root").await;
     world.rests().await;
@@ -165,13 +165,13 @@ async fn who_is_no_administrator_any_more_or_no_longer_linked_gets_nothing_more(
     let lanes = async || world.store.outbox_lanes(9).await.unwrap().len();
     until("a notice waits", async || (lanes().await == 1).then_some(())).await;
     world.store.change_user("ada", Some(false), None).await.unwrap();
-    // The messenger is away until the notice was given up: a try that began before may still send.
+    // The messenger stays away until the notice is given up: an attempt that began before may still send it.
     until("the notice is given up", async || (lanes().await == 0).then_some(())).await;
     world.messenger.goes_away(false);
     world.rests().await;
     assert!(world.store.notice_links().await.unwrap().is_empty());
     assert_eq!(world.told("ann", "wrong passwords"), 0, "{:?}", world.messenger.texts("ann"));
-    // As an administrator again she gets what comes then, and without her link nothing.
+    // Once she is an administrator again, she gets new notices; without her link she gets none.
     world.store.change_user("ada", Some(true), None).await.unwrap();
     world.locks("ada").await;
     world.reads("ann", "wrong passwords").await;

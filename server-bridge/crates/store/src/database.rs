@@ -195,7 +195,7 @@ impl Database {
             .collect()
     }
 
-    /// True if it was closed.
+    /// True if the database was closed.
     pub(crate) fn is_closed(&self) -> bool {
         match &self.writer {
             Pool::Sqlite(pool) => pool.is_closed(),

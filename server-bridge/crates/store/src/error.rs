@@ -126,7 +126,7 @@ pub enum Error {
         /// Why.
         source: Box<s3::Error>,
     },
-    /// The objects of this database are not in the given bucket.
+    /// The given bucket does not have this database's objects.
     #[error(
         "the objects of this database are not in {place}; give the --blobs with which they were written, or copy them there first, with the \
          object `marker` beside them"
@@ -282,7 +282,7 @@ impl Error {
         }
     }
 
-    /// True if the database server or the bucket of long values cannot be reached, so that the same may work a little later.
+    /// True if the database server or the bucket of long values cannot be reached, so that a retry may succeed later.
     pub fn is_away(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,

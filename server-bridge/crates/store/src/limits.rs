@@ -61,9 +61,9 @@ pub const LOGIN_ADDRESS_LIFETIME_MS: i64 = 90 * DAY_MS;
 pub const LOGIN_ADDRESSES_PER_USER: i64 = 16;
 /// The largest document of a secret that works once, in bytes.
 pub const ONE_TIME_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
-/// How long used-up attempts take to come back, and how much attempts can be ahead: a minute.
+/// The time in which all attempts of a bucket are refilled: a minute.
 pub const ATTEMPTS_WINDOW_MS: i64 = MINUTE_MS;
-/// The most counts of attempts that are kept beyond a minute's flood; those nearest to being over make room.
+/// The most counts of attempts that are kept. Beyond that, the counts that are closest to expiring are deleted.
 pub const ATTEMPTS_KEPT: i64 = 100_000;
 /// How long a runner's old token works after a rotation: 24 hours.
 pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
@@ -117,11 +117,12 @@ pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
 pub const MEMORY_NAME_MAX_BYTES: usize = 64;
 /// The longest memory, in bytes.
 pub const MEMORY_TEXT_MAX_BYTES: usize = 4 * 1024;
-/// The most memories that apply of one user, and of each of their agents in groups; all are read to find some.
+/// The most memories that apply, per user and per agent in a group; a search reads all of them.
 pub const MEMORY_ITEMS_PER_USER: i64 = 1_000;
-/// The most memories that have ended of one user, and of each of their agents in groups: they were superseded, or have expired. Beyond that, those that ended first are deleted.
+/// The most memories that were superseded or have expired, per user and per agent in a group. Beyond that, those that ended first are
+/// deleted.
 pub const MEMORY_ENDED_PER_USER: i64 = 1_000;
-/// The most proposals of memories of one user that wait, and of each of their agents in groups.
+/// The most waiting proposals of memories, per user and per agent in a group.
 pub const MEMORY_PROPOSALS_PER_USER: i64 = 200;
 /// The most memories that one memory replaces.
 pub const MEMORY_REPLACED_MAX: usize = 20;
@@ -296,15 +297,15 @@ pub const PAGE_MAX_BYTES: i64 = 8 * 1024 * 1024;
 
 /// Values longer than this are objects of a bucket, if the server has one, in bytes: 256 KiB.
 pub const BLOB_MIN_BYTES: usize = 256 * 1024;
-/// How many values of one plugin are put into a bucket or got from it at once.
+/// How many values of one plugin are written to a bucket or read from it concurrently.
 pub const BLOBS_AT_ONCE: usize = 8;
-/// How long an object stays that no row names: a row may be about to name it. A day.
+/// How long an object is kept that no row names, since a row may be about to name it: a day.
 pub const BLOB_AGE_MS: i64 = DAY_MS;
-/// How often objects that no row names are deleted, by one node of all: each half hour at most.
+/// How often one of the nodes deletes objects that no row names: at most every half hour.
 pub const BLOB_SWEEP_EVERY_MS: i64 = 30 * MINUTE_MS;
-/// How often the bucket is searched for objects without an entry, by one node of all: each day at most.
+/// How often one of the nodes searches the bucket for objects without an entry: at most once a day.
 pub const BLOB_LIST_EVERY_MS: i64 = DAY_MS;
-/// The most objects that are deleted for one look at the rows.
+/// The most objects that are deleted per query of the rows.
 pub const BLOB_SWEEP_ROWS: i64 = 200;
 
 const MINUTE_MS: i64 = 60 * 1000;

@@ -10,7 +10,7 @@ use crate::support::{add_user, store};
 /// A lease that is over at once.
 pub(crate) const OVER: Duration = Duration::ZERO;
 
-/// A lease that begins again, of a node that nobody drains.
+/// The renewal of a node that is not drained.
 const KEPT: Renewal = Renewal::Kept { is_draining: false };
 
 /// A node at this URL.

@@ -74,7 +74,7 @@ pub async fn attempt(
     Ok(Json(tried))
 }
 
-/// A rule whose remarks are in the language of the request.
+/// Translates a rule's remarks into the language of the request.
 fn translated(wanted: &Wanted, mut rule: RuleView) -> RuleView {
     rule.warnings.iter_mut().for_each(|warning| wanted.translate(warning));
     rule

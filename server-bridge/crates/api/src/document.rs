@@ -220,7 +220,7 @@ pub struct SubAgentDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub usage: Option<UsageDocument>,
-    /// True if the call does not wait for its end: the card shows it as running until then.
+    /// True if the call does not wait for the sub-agent: the card shows it as running until it ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }

@@ -178,7 +178,7 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
         let asked = async {
             tokio::select! {
                 () = signalled() => {}
-                // It lost the right to its database.
+                // The server lost the right to its database.
                 () = shutdown.cancelled() => {}
             }
             stop.cancel();

@@ -20,7 +20,7 @@ pub struct BlobsArgs {
 /// Combines the flag with the files and the environment.
 ///
 /// # Errors
-/// [`ConfigError::Value`] beside a database that is a file; [`ConfigError::Blobs`].
+/// [`ConfigError::Value`] if the database is a file; [`ConfigError::Blobs`].
 pub(super) fn from_settings(
     options: BlobsArgs,
     settings: &Settings,
@@ -34,7 +34,7 @@ pub(super) fn from_settings(
     bucket_of(&text).map(Some).map_err(ConfigError::Blobs)
 }
 
-/// The bucket at this location, with the credentials of the environment.
+/// The bucket at this location, with the credentials from the environment.
 ///
 /// # Errors
 /// [`s3::Error`].

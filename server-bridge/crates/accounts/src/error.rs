@@ -41,7 +41,7 @@ pub enum Error {
     /// Too many attempts failed.
     #[error("too many failed attempts; try again in {retry_after_s} s")]
     TooManyAttempts {
-        /// The time until another one is allowed, in seconds.
+        /// The time until another attempt is allowed, in seconds.
         retry_after_s: u64,
     },
     /// The secret of the first account is wrong.

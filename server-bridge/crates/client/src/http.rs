@@ -44,7 +44,7 @@ impl Client {
         Ok(Self { endpoint: session.endpoint()?, token: None, language: session.language(), sender: None })
     }
 
-    /// Asks for texts in this language from now on, if one is given.
+    /// Requests texts in this language from now on, if one is given.
     pub(crate) fn speak(&mut self, language: Option<Language>) {
         self.language = language.or(self.language);
     }

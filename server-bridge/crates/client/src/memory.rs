@@ -16,7 +16,7 @@ use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Whose memories.
+/// Selects the holder of the memories.
 #[derive(Args)]
 pub(super) struct Of {
     /// Of your agent AGENT in a group, not of you: its number, or its handle

@@ -61,7 +61,7 @@ impl Place {
             .find(|name| variable(name).is_some())
         {
             Some(name) => at_endpoint(name, &variable(name).unwrap_or_default(), &bucket)?,
-            // A certificate of Amazon's covers one label before the region.
+            // Amazon's wildcard certificate covers a single label before the region.
             None if bucket.contains('.') => {
                 let host = format!("s3.{region}.amazonaws.com");
                 (format!("https://{host}/{bucket}"), host)
@@ -102,7 +102,7 @@ fn bucket_and_prefix(text: &str) -> Result<(String, String)> {
     Ok((bucket.to_owned(), prefix.to_owned()))
 }
 
-/// The address of a bucket at a server that is named, which is asked with the bucket in the path.
+/// The URL of a bucket at a given endpoint, with the bucket in the path.
 fn at_endpoint(name: &'static str, endpoint: &str, bucket: &str) -> Result<(String, String)> {
     let rule = "is no address; write https://HOST[:PORT]";
     let wrong = || Error::Variable { name, rule };
@@ -129,7 +129,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Without the credentials.
+/// Omits the credentials.
 impl fmt::Debug for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Place({self})")
@@ -140,7 +140,7 @@ impl fmt::Debug for Place {
 mod tests {
     use super::*;
 
-    /// The variables of a server, and further ones.
+    /// A base set of variables, plus these.
     fn with<'a>(more: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
         move |name| {
             let known = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "hush")];

@@ -106,7 +106,7 @@ impl TypedTool for Read {
 limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
 is kept \
 until 10 minutes after the end.";
-    // A sub-agent's result is on no machine.
+    // The results of sub-agents need no machine.
     const RULES: Rules =
         Rules::of(Access::Read).at_its_own_place().without_machine().for_programs_as(Self::NAME);
 

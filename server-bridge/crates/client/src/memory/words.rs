@@ -54,7 +54,7 @@ fn holder(memory: &MemoryView) -> String {
     memory.agent.as_ref().map(of).unwrap_or_default()
 }
 
-/// Where a memory came from; people of a group ask its agents.
+/// The origin of a memory; in a group it can be the request of a member.
 fn source(source: &MemorySource, is_of_group: bool) -> &str {
     match source {
         MemorySource::Person => "you",

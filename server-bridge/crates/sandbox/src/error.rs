@@ -272,7 +272,7 @@ pub enum LinkError {
     /// A newer connection of the same runner registered first.
     #[error("this runner already has a newer connection")]
     Stale,
-    /// Its user's runners were sent away while it registered; it may dial again, and finds where it belongs.
+    /// The user's runners were sent away while this one registered. It may dial again, and reaches the user's new server then.
     #[error("its user's runners were sent to another server while it registered")]
     SentAway,
     /// It ended before it was registered.

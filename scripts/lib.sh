@@ -55,8 +55,8 @@ need() {
     fi
 }
 
-# need_disk: tells if less is free than a checkout takes once it is built and tested (`du -sh .`: 5 GiB with CI set, 12 without). A linker
-# on a full disk says no more than "Bus error".
+# need_disk: warns if the free space is less than a built and tested checkout needs (`du -sh .`: 5 GiB with CI set, 12 without). A linker
+# on a full disk only reports "Bus error".
 DISK_GIB=12
 need_disk() {
     local free
@@ -236,7 +236,7 @@ dependencies() {
         [[ $ours != *" ${name%-*} "* ]] || continue
         cp -a "$entry" "$to/.fingerprint/"
         if [ -d "$from/build/$name" ]; then cp -a "$from/build/$name" "$to/build/"; fi
-        # The same files twice, where one disk has both: compilers replace a file, and do not write into it.
+        # Hard links where both trees are on one disk: compilers replace a file instead of writing into it.
         find "$from/deps" -maxdepth 1 -name "*-${name##*-}*" -exec cp -a $link -t "$to/deps" {} +
     done
     mv "$to" "$kept"

@@ -27,9 +27,9 @@ pub struct Asked {
 pub enum Reply {
     /// Words, in several pieces.
     Say(String),
-    /// Words whose pieces come this far apart.
+    /// A text, sent in pieces with this pause between them.
     Slowly(String, Duration),
-    /// Words, and the end of the answer when the gate is open.
+    /// A text; the answer ends once the gate is open.
     Held(String, Gate),
     /// Calls of tools: name and arguments.
     Call(Vec<(&'static str, Value)>),
@@ -343,7 +343,7 @@ fn write(
     }
 }
 
-/// How many events end an answer.
+/// How many events at the end of an answer are held back.
 fn held_events(is_chat: bool) -> usize {
     if is_chat { 2 } else { 3 }
 }

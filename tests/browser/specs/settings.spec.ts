@@ -81,7 +81,7 @@ test("new chats begin in the approval mode that was chosen, and the open one kee
   await expect(begin.getByRole("radio", { name: "Auto-edit" })).toBeChecked();
   await expect(own.getByRole("radio", { name: "Plan" })).toBeChecked();
   await page.keyboard.press("Escape");
-  // `open` looks whether the settings are open.
+  // `open` checks whether the settings are already open.
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await page.getByRole("button", { name: "New chat", exact: true }).click();
   await open(page, "Approvals");

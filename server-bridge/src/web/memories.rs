@@ -45,7 +45,7 @@ pub async fn memories(
     let found = match query {
         MemoryQuery { proposed: true, q: None, agent: None } => state.chats.proposed_memories(user).await?,
         MemoryQuery { proposed: true, .. } => {
-            return Err(ApiError::invalid("proposed stands alone: leave out q and agent"));
+            return Err(ApiError::invalid("proposed cannot be combined with q or agent"));
         }
         MemoryQuery { q, agent, proposed: false } => {
             let holder = state.chats.memory_holder(user, agent.as_deref()).await?;

@@ -112,7 +112,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   expect(tab.url()).not.toMatch(/code|state/);
   await tab.close();
   expect(feishu.redirects).toEqual([`${origin}/`]);
-  await expect(login).toContainText("You are logged in to Feishu");
+  await expect(login).toContainText("You have been logged in to Feishu");
   await expectAccessible(page);
 
   await login.getByRole("button", { name: "Log out of lark" }).click();
@@ -126,7 +126,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   tab = await logIn();
   await expect(tab.getByText("Logged in to lark.")).toBeVisible();
   await tab.close();
-  await expect(login).toContainText("You are logged in to Feishu");
+  await expect(login).toContainText("You have been logged in to Feishu");
 
   // The agent works with the person's token.
   model.answersWith({ call: [["http__feishu_wiki_v2_space_list", {}]] }, { say: "It is the Handbook." });

@@ -41,7 +41,7 @@ test("nodes are listed with what they do, and a dead one is removed from the lis
 
   await added.getByRole("button", { name: `Drain ${other.url}` }).click();
   await expect(added.getByText("draining", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
-  await added.getByRole("button", { name: `Have ${other.url} take on users again` }).click();
+  await added.getByRole("button", { name: `Let ${other.url} take on users again` }).click();
   await expect(added.getByText("up", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
 
   await second.stop("SIGKILL");

@@ -26,7 +26,7 @@ test("every section opens, is accessible in both themes, and has an address", as
     await page.emulateMedia({ colorScheme: "light" });
   }
   await open(page, "Nodes");
-  await expect(page.getByText("This server works alone.")).toBeVisible();
+  await expect(page.getByText("This server runs alone.")).toBeVisible();
   await open(page, "About");
   await page.reload();
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();

@@ -36,12 +36,12 @@ fn noticed(messenger: &dyn Messenger) {
     link(&world, messenger, 0);
     messenger.say(0, "/notices on");
     if messenger.kind() == "qq" {
-        reads(messenger, "lets the bot only reply");
+        reads(messenger, "bots can only reply on this messenger");
         let links = world.alice.json(&["channel", "links", "--json"]);
         assert_eq!(links[0]["notices"], false, "{links}");
         return;
     }
-    reads(messenger, "notices come to this conversation now");
+    reads(messenger, "notices are now sent to this conversation");
     guess(&world, "alice");
     guess(&world, "nobody-of-this-name");
     eventually("the refused logins are told", PATIENCE + LOOK, || {

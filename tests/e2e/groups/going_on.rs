@@ -53,7 +53,7 @@ fn agents_alone_stop_after_eight_messages_and_a_stored_question_lets_them_go_on(
         notices[0]["text"],
         "The agents have exchanged 8 messages since alice asked, and stop here until a person lets them go on."
     );
-    assert!(team.said().iter().any(|(_, text)| text.contains("as many messages as they may")));
+    assert!(team.said().iter().any(|(_, text)| text.contains("reached the limit of messages")));
     let asked = runs(&team);
     assert_eq!((asked.len(), &asked[0]["state"]), (1, &json!("asking")), "{asked:?}");
     let gate = &asked[0]["gate"];

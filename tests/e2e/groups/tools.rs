@@ -293,7 +293,7 @@ fn nobody_speaks_as_a_call_by_choosing_its_send_id() {
     assert!(sent.status < 300, "{sent:?}");
     let told = eventually("the agent was told", PATIENCE, || {
         let asked = team.world.model.asked();
-        asked.iter().flat_map(fresh).find(|result| result.contains("what you were asked has ended"))
+        asked.iter().flat_map(fresh).find(|result| result.contains("the request that you work on has ended"))
     });
     assert!(told.starts_with("Error"), "{told}");
     assert_eq!(team.said().len(), 3);

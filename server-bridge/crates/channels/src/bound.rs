@@ -25,10 +25,10 @@ use crate::logs::GroupLogs;
 use crate::words::quoted_for_group;
 
 /// The answer to `/help` in such a conversation.
-const HELP: &str = "What you write here with a mention of me is posted to the group, and @NAME asks an agent; everything else that is said in the group is shown here.\n/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain\n/group off  end this, for the owner of this bot";
+const HELP: &str = "Messages here that mention me are posted to the group, and @NAME asks an agent; everything else in the group's log is shown here.\n/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain\n/group off  stop this (only for the owner of this bot)";
 
 /// The reply to a message with files.
-const NO_FILES: &str = "Files are not posted to the group, only texts.";
+const NO_FILES: &str = "Files are not posted to the group, only text.";
 
 /// A valid binding.
 pub(crate) struct Bound {
@@ -73,7 +73,7 @@ impl Inner {
         let Some(logs) = self.logs() else { return };
         let text = format!("This log is no longer shown on {} (channel {}).", account.kind, account.name);
         if let Err(error) = logs.note(binding.group, &text).await {
-            tracing::info!(%error, group = binding.group, "a group was not told that its log is no longer shown");
+            tracing::info!(%error, group = binding.group, "the log of a group could not record that it is no longer shown");
         }
     }
 
@@ -87,7 +87,7 @@ impl Inner {
         }
         if live.platform.caps().reply_window_ms.is_some() {
             return say(
-                "This messenger lets the bot only reply, so the messages of a group cannot come here.",
+                "On this messenger bots can only reply, so the messages of a group cannot be shown here.",
             );
         }
         let Some(logs) = self.logs() else { return Ok(Handled::silent()) };
@@ -99,7 +99,7 @@ impl Inner {
         // After a crash the messenger delivers the same command again.
         if before.as_ref().is_none_or(|before| before.group != group.id) {
             let text = format!(
-                "{} has this log shown on {} (channel {}): everybody in a conversation there reads it from now on.",
+                "{} now shows this log on {} (channel {}): from now on everybody in a conversation there can read it.",
                 user.name, account.kind, account.name
             );
             logs.note(group.id, &text).await?;
@@ -113,7 +113,7 @@ impl Inner {
         }
         let title = &group.title;
         say(&format!(
-            "This conversation belongs to the group {title:?} now: what you write here with a mention of me is posted there, and everybody here reads all that is said there. Only those who are linked and in the group can write. /group off ends that."
+            "This conversation belongs to the group {title:?} now: messages here that mention me are posted there, and everybody here can read everything that is said there. Only people who are linked and in the group can write. /group off stops this."
         ))
     }
 

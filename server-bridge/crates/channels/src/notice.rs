@@ -31,7 +31,7 @@ impl About {
     fn headline(self) -> &'static str {
         match self {
             Self::Started => "The server has started.",
-            Self::RunnerAway => "Offline for a while, and not back yet (user: runner):",
+            Self::RunnerAway => "Runners that have been offline for a while (user: runner):",
             Self::AutomationFailed => "Automations that failed (user: automation):",
             Self::AutomationPaused => {
                 "Automations that the server paused; their owners can read why, and resume them (user: automation):"

@@ -49,7 +49,7 @@ impl Inner {
         self.tasks.spawn(async move {
             while !inner.stop.is_cancelled() {
                 if let Err(error) = inner.look_for_notices(started_ms).await {
-                    tracing::error!(%error, "the server's notices could not be looked for; trying again");
+                    tracing::error!(%error, "events for the server's notices could not be read; trying again");
                 }
                 inner.pause(inner.around.watch.every).await;
             }
@@ -149,9 +149,9 @@ impl Inner {
         let (is_on, text) = match wish {
             "on" => (
                 true,
-                "The server's notices come to this conversation now, and to no other one of yours. /notices off ends that.",
+                "The server's notices are now sent to this conversation, and to no other one of yours. /notices off stops them.",
             ),
-            "off" => (false, "The server's notices no longer come to this conversation."),
+            "off" => (false, "The server's notices are no longer sent to this conversation."),
             _ => return say("Write /notices on or /notices off."),
         };
         let Some(link) = self.store.link_of_person(&live.account, &event.sender.id).await? else {
@@ -178,7 +178,7 @@ impl Inner {
         let only_replies = |live: crate::house::Live| live.platform.caps().reply_window_ms.is_some();
         if is_on && self.usable(known.account_id).is_some_and(only_replies) {
             return outcome(
-                "this messenger lets the bot only reply, so notices cannot come here; choose a conversation on another messenger",
+                "bots can only reply on this messenger, so notices cannot be sent here; choose a conversation on another messenger",
             );
         }
         if !self.store.set_notices(user.id, link, is_on).await? {

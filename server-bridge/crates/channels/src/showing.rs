@@ -42,7 +42,7 @@ fn entry_text(entry: &EntryToShow, language: Language, rest: &str) -> Styled {
 /// The text of a gate for people, with the commands that answer it.
 fn gate_text(open: &OpenGate, language: Language) -> Styled {
     let gate = &open.gate;
-    let mut text = format!("The chain {} asks:\n{}\nAnswer with a mention of me:", open.chain, gate.question);
+    let mut text = format!("The chain {} asks:\n{}\nMention me and answer with:", open.chain, gate.question);
     for reply in &gate.replies {
         let words = match reply {
             GateReply::Edit | GateReply::Redo => " TEXT",

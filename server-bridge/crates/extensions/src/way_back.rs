@@ -21,7 +21,7 @@ pub(crate) fn leads_to(url: &str, redirect_uri: &str) -> bool {
 /// Fails with the reason as text.
 pub(crate) fn check_redirect(redirect_uri: &str, own: Option<&str>) -> Result<(), String> {
     let wrong = || {
-        "the address to come back to has to begin with https://, or be one of the browser's own machine such as \
+        "the redirect address has to begin with https://, or be on the browser's own machine, such as \
          http://127.0.0.1:PORT/, without a query"
             .to_owned()
     };

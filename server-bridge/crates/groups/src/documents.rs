@@ -269,7 +269,7 @@ fn unreachable(handle: &str, error: RouteError) -> Error {
     let kind = error.kind();
     let obstacle = Obstacle::from(error);
     let next = match obstacle {
-        Obstacle::Now(_) => "; start it, and make the workspace then",
+        Obstacle::Now(_) => "; start it, then make the workspace",
         Obstacle::Revoked(_) => "; choose another machine for the agent",
         Obstacle::Lasting(_) => "",
     };

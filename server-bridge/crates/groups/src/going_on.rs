@@ -21,7 +21,7 @@ use crate::talk::Speaker;
 const NAME: &str = "messages";
 
 /// The refusal that the agent gets.
-const TOO_MANY: &str = "the agents have exchanged as many messages as they may without a person, who is asked if they may go on; end your \
+const TOO_MANY: &str = "the agents have reached the limit of messages without a person; a person is now asked if they may go on; end your \
 answer with what you have, and say what is still open";
 
 impl Inner {
@@ -50,7 +50,7 @@ impl Inner {
         let step = ChainStep {
             agent: speaker.agent.handle.clone(),
             instruction: format!(
-                "The agents stopped after {AGENT_MESSAGES} messages, and a person lets you go on: you may exchange {AGENT_MESSAGES} more. The \
+                "The agents stopped after {AGENT_MESSAGES} messages, and a person has let you go on: you may exchange {AGENT_MESSAGES} more. The \
                  request is what you wanted to say. Say it if it is still needed, and go on where you stopped."
             ),
             ..ChainStep::default()

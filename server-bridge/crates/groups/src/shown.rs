@@ -30,7 +30,7 @@ impl Groups {
             _ => {
                 let ids: Vec<_> = named.iter().map(|group| group.id.to_string()).collect();
                 Err(Error::invalid(format!(
-                    "you are in several groups {name:?}; name one by its number: {}",
+                    "you are in several groups called {name:?}; name one by its number: {}",
                     ids.join(", ")
                 )))
             }

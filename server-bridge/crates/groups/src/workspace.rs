@@ -96,7 +96,7 @@ impl Inner {
             Err(Error::Refused { kind, text }) if !made.files.is_empty() => {
                 let names = made.files.join(", ");
                 let text = format!(
-                    "{text}; made before that: {names}. Make the missing files again once this is mended"
+                    "{text}; made before that: {names}. Make the missing files once the problem is fixed"
                 );
                 Err(Error::refused(kind, text))
             }
@@ -133,7 +133,7 @@ fn texts(make: WorkspaceMake, language: Language) -> Result<Vec<WorkspaceFile>> 
         let WorkspaceFile { name, text } = file;
         if !WORKSPACE_FILES.contains(&name.as_str()) {
             return Err(Error::invalid(format!(
-                "{name:?} is no document of a workspace; they are {}",
+                "{name:?} is not a document of a workspace; the documents are {}",
                 WORKSPACE_FILES.join(", ")
             )));
         }
@@ -192,8 +192,8 @@ mod tests {
             (make(None, &[]), "choose a template"),
             (make(Some(""), &[("SOUL.md", "\n")]), "choose a template"),
             (make(Some("pirate"), &[]), "no template"),
-            (make(None, &[("../SOUL.md", "x")]), "no document of a workspace"),
-            (make(None, &[("soul.md", "x")]), "no document of a workspace"),
+            (make(None, &[("../SOUL.md", "x")]), "not a document of a workspace"),
+            (make(None, &[("soul.md", "x")]), "not a document of a workspace"),
             (make(None, &[("SOUL.md", "x"), ("SOUL.md", "y")]), "given twice"),
             (make(Some("coder"), &[("SOUL.md", &long)]), "8192 bytes of it at most"),
             (make(None, &[("SOUL.md", "a\0b")]), "not text"),

@@ -56,7 +56,7 @@ pub async fn words(store: &Store, user: &User, turn: &BackgroundTurn) -> store::
         message.role == MessageRole::Assistant && is_reply && !message.text.trim().is_empty()
     });
     Ok(match said {
-        Some(message) => format!("(It has not ended. What it said last:)\n{}", message.text.trim()),
-        None => "(It has not ended, and has said nothing so far.)".to_owned(),
+        Some(message) => format!("(It has not ended. Its last text:)\n{}", message.text.trim()),
+        None => "(It has not ended, and has written nothing so far.)".to_owned(),
     })
 }

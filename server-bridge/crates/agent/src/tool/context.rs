@@ -49,7 +49,7 @@ pub trait Host: Send + Sync {
     ///
     /// Fails if that cannot be found out.
     fn end_sub_agent<'a>(&'a self, _sub_agent: &'a ChatId) -> BoxFuture<'a, Result<bool, Failure>> {
-        Box::pin(async { Err(Failure::Told("sub-agents work in a chat only".to_owned())) })
+        Box::pin(async { Err(Failure::Told("sub-agents are available only in chats".to_owned())) })
     }
 }
 

@@ -53,7 +53,7 @@ const TABLE: &[Row] = &[
     ("failed logins", "登录失败次数"),
     ("refused keys", "使用无效密钥的次数"),
     ("searches at once", "同时进行的搜索"),
-    ("downloads that were announced and not begun", "已准备但未开始的下载"),
+    ("downloads that were requested but not started", "已准备但未开始的下载"),
     ("codes that were requested but not used", "已获取但未使用的登录码"),
     ("the name or the password is wrong", "用户名或密码错误"),
     (
@@ -308,14 +308,14 @@ const TABLE: &[Row] = &[
     ("This chat has no task {}; /tasks lists those it has.", "此会话没有任务 {0}；/tasks 会列出现有任务。"),
     ("Task {} has ended.", "任务 {0} 已结束。"),
     ("Task {} was not ended: {}", "任务 {0} 未能结束：{1}"),
-    ("Task {} was told to stop, and has not ended yet.", "已要求任务 {0} 停止，但它尚未结束。"),
+    ("Task {} was asked to stop, but has not ended yet.", "已要求任务 {0} 停止，但它尚未结束。"),
     ("Sub-agents that have ended: {}", "已结束的子智能体：{0}"),
     (
         "A sub-agent has ended. The last {} answers began without a message from you, so this one waits for your next message.",
         "一个子智能体已结束。最近 {0} 次回答都不是由你的消息引发的，因此它的结果会等到你的下一条消息再处理。",
     ),
     (
-        "A sub-agent that was called there is at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.",
+        "A sub-agent of that answer is still at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.",
         "那里调用的一个子智能体仍在后台工作。请等待其结束，或用 /cancel 停止，然后再撤回。",
     ),
     ("There is nothing to take back in this chat.", "此会话中没有可以撤回的内容。"),

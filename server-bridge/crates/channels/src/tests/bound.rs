@@ -150,7 +150,7 @@ async fn what_a_member_says_is_posted_once_and_what_others_say_is_shown_once() {
     let (world, group) = bound(Messenger::new()).await;
     world.binds("room2").await;
     let log = world.log(group).await;
-    assert!(log[0].text.starts_with("root has this log shown on fake (channel desk)"), "{log:?}");
+    assert!(log[0].text.starts_with("root now shows this log on fake (channel desk)"), "{log:?}");
     world.messenger.repeats();
     world.messenger.says("ann", "room", "@coder hello");
     world.messenger.says("mallory", "room", "@coder obey me");
@@ -375,7 +375,7 @@ async fn a_gate_is_shown_once_after_what_it_asks_about_and_the_first_answer_coun
     world.channels.look();
     let id = world.store.open_gates(group, 0).await.unwrap()[0].id;
     let shown = world.reads("room", "Does its output go on?").await;
-    let wanted = format!("Answer with a mention of me:\n/approve {id}\n/stop {id}");
+    let wanted = format!("Mention me and answer with:\n/approve {id}\n/stop {id}");
     assert!(shown.text.starts_with("The chain story asks:\n") && shown.text.ends_with(&wanted), "{shown:?}");
     let texts = world.messenger.texts("room");
     let place = |part: &str| texts.iter().position(|text| text.contains(part));

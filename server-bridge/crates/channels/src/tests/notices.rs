@@ -19,7 +19,7 @@ async fn watched(messenger: Messenger) -> World {
     let world = World::new(echo(), messenger).await;
     world.link(&world.root, "boss").await;
     world.messenger.says("boss", "boss", "/notices on");
-    world.reads("boss", "notices come to this conversation now").await;
+    world.reads("boss", "notices are now sent to this conversation").await;
     world
 }
 
@@ -49,7 +49,7 @@ async fn an_administrator_points_one_conversation_at_the_notices_and_others_cann
     world.reads("ann", "only administrators get the server's notices").await;
     world.link(&world.root, "boss").await;
     world.link(&world.root, "phone").await;
-    for (wish, answer) in [("", "Write /notices on"), ("loud", "Write /notices on"), ("on", "come to this")] {
+    for (wish, answer) in [("", "Write /notices on"), ("loud", "Write /notices on"), ("on", "sent to this")] {
         let before = world.messenger.texts("boss").len();
         world.messenger.says("boss", "boss", &format!("/notices {wish}"));
         until(answer, async || {
@@ -78,7 +78,7 @@ async fn an_administrator_points_one_conversation_at_the_notices_and_others_cann
     let refused = world.channels.set_notices(&world.ada, id("ann"), true).await.unwrap_err();
     assert_eq!(refused.kind(), "forbidden", "{refused}");
     world.messenger.says("phone", "phone", "/notices off");
-    world.reads("phone", "no longer come to this conversation").await;
+    world.reads("phone", "no longer sent to this conversation").await;
     assert!(pointed().await.is_empty());
     let audit = world.store.audit(100, None).await.unwrap();
     let noted: Vec<_> = audit
@@ -158,7 +158,7 @@ async fn who_is_no_administrator_any_more_or_no_longer_linked_gets_nothing_more(
     world.link(&world.ada, "ann").await;
     world.store.change_user("ada", Some(true), None).await.unwrap();
     world.messenger.says("ann", "ann", "/notices on");
-    world.reads("ann", "notices come to this conversation now").await;
+    world.reads("ann", "notices are now sent to this conversation").await;
     // One notice waits to be sent when she is demoted.
     world.messenger.goes_away(true);
     world.locks("root").await;

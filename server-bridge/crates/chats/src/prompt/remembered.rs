@@ -47,7 +47,7 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     if told.is_empty() {
         return Ok(None);
     }
-    context.holds("what is remembered", &told);
+    context.holds("kept memories", &told);
     Ok(Some(told))
 }
 

@@ -187,7 +187,7 @@ pub(crate) async fn attend_all(service: &House, user: &User, chat: &ChatId, turn
             }
         }
         Err(error) => {
-            tracing::error!(%error, %turn, "cannot find out what the sub-agents of a turn began");
+            tracing::error!(%error, %turn, "cannot look up the commands that a turn's sub-agents began");
         }
     }
     attended

@@ -128,7 +128,7 @@ impl Stored {
 /// The refusal of a further sub-agent.
 fn too_many() -> Failure {
     Failure::Told(format!(
-        "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the most; wait until one of them has \
+        "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the limit; wait until one of them has \
          ended, end one with task_kill, or call this one without `background`"
     ))
 }
@@ -182,7 +182,7 @@ pub(crate) fn told(ended: &[BackgroundTurn]) -> Message {
     let lines = ended.iter().map(|turn| format!("task {}: {}", turn.chat, turn.status.as_str()));
     let lines: Vec<String> = lines.collect();
     Message::user(format!(
-        "(From the server, not from the user. Sub-agents in the background that have ended; task_read gives you the result of each:\n{})",
+        "(From the server, not from the user. These sub-agents in the background have ended; task_read returns the result of each:\n{})",
         lines.join("\n")
     ))
 }

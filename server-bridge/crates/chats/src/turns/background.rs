@@ -191,7 +191,7 @@ pub(super) fn tell_soon(service: &Arc<House>, user: &User, chat: &ChatId) {
 /// See [`tell`]; a failure is logged.
 pub(super) async fn tell_logged(service: &Arc<House>, user: &User, chat: &ChatId) {
     if let Err(error) = tell(service, user, chat).await {
-        tracing::error!(%error, %chat, "the end of a sub-agent is told with the next answer");
+        tracing::error!(%error, %chat, "an agent could not be notified of the end of a sub-agent; the next answer does that");
     }
 }
 

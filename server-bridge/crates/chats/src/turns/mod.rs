@@ -124,7 +124,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                     if let Some(end) = end.filter(|_| goes_on)
                         && let Err(error) = give_up_below(service, user, chat, end.status).await
                     {
-                        tracing::error!(%error, %chat, "the turns of sub-agents that nothing goes on with stay open");
+                        tracing::error!(%error, %chat, "the turns of sub-agents that are not resumed could not be ended, and stay open");
                     }
                     titles::give_soon(service, user, chat, turn);
                     background::begin_left(service, user, chat).await;
@@ -150,7 +150,7 @@ async fn tools_of(service: &House, user: &User, chat: &ChatId) -> Toolbox {
             all.named(rules::names::among(&names))
         }
         Err(error) => {
-            tracing::error!(%error, %chat, "the tools of a turn could not be found: it has none");
+            tracing::error!(%error, %chat, "the tools of a turn could not be loaded, so it has none");
             Toolbox::default()
         }
     }

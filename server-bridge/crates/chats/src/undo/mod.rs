@@ -105,7 +105,7 @@ pub(crate) async fn take_back(
     };
     let at_work = service.store.background_open(user.id, chat).await?;
     if at_work.iter().any(|open| turns.iter().any(|turn| turn.id == open.root)) {
-        let text = "A sub-agent that was called there is at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.";
+        let text = "A sub-agent of that answer is still at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.";
         return Err(Error::refused("busy", text));
     }
     let mut restored = Restored::default();

@@ -152,7 +152,7 @@ impl Inner {
                 approvals::note(&self.store, user, "channel.login", &app.account.name, "ended").await;
                 Err(ended(app))
             }
-            Err(Refused::Failed(why)) => Err(format!("Feishu gave no new token: {why}; try again later")),
+            Err(Refused::Failed(why)) => Err(format!("Feishu issued no new token: {why}; try again later")),
         }
     }
 

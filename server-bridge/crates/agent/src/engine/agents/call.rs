@@ -158,7 +158,7 @@ pub(in crate::engine) async fn call(
 fn in_background(task: &ChatId) -> String {
     format!(
         "The sub-agent works in the background as task {task}. You are told when it has ended: go on with something else, or end your \
-         answer. task_status and task_read show how far it is, and task_kill ends it."
+         answer. task_status and task_read show its progress, and task_kill ends it."
     )
 }
 

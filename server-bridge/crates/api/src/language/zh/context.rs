@@ -6,10 +6,10 @@ use super::Row;
 pub(super) const TABLE: &[Row] = &[
     ("{} {} %: about {} of {} tokens", "{0} {1}%：约 {2} / {3} 个 token"),
     ("{}  the system prompt", "{0}  系统提示词"),
-    ("{}    of it {}", "{0}    其中：{1}"),
+    ("{}    of which {}", "{0}    其中：{1}"),
     ("the server's AGENTS.md", "服务器的 AGENTS.md"),
     ("your own instructions", "你自己的指令"),
-    ("what is remembered", "记住的内容"),
+    ("kept memories", "记住的内容"),
     ("its description in the group", "它在群组中的说明"),
     ("the skill {}", "技能 {0}"),
     ("{}  the descriptions of the tools", "{0}  工具说明"),

@@ -19,7 +19,7 @@ pub(super) const TABLE: &[Row] = &[
         "你不在群组 {0} 中；`sandbridge group list` 会列出你所在的群组",
     ),
     (
-        "you are in several groups {}; name one by its number: {}",
+        "you are in several groups called {}; name one by its number: {}",
         "你所在的群组中有多个名为 {0}；请用编号指定其中一个：{1}",
     ),
     ("there is no agent @{} in this group", "此群组中没有智能体 @{0}"),
@@ -170,7 +170,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the workspace of @{} cannot be reached: {}", "无法访问 @{0} 的工作区：{1*}"),
     (
-        "the workspace of @{} cannot be reached: {}; start it, and make the workspace then",
+        "the workspace of @{} cannot be reached: {}; start it, then make the workspace",
         "无法访问 @{0} 的工作区：{1*}；请先启动它，再创建工作区",
     ),
     (
@@ -184,7 +184,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the folder {} was removed meanwhile; try again", "文件夹 {0} 在此期间被删除；请重试"),
     ("{} on {} cannot be written: {}", "无法写入 {1} 上的 {0}：{2*}"),
     (
-        "{}; made before that: {}. Make the missing files again once this is mended",
+        "{}; made before that: {}. Make the missing files once the problem is fixed",
         "{0*}；在此之前已创建：{1}。问题解决后请再次创建缺少的文件",
     ),
     ("a file has this name; choose another folder", "已有同名文件；请选择其他文件夹"),
@@ -196,7 +196,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is not a file", "它不是文件"),
     ("it is a link that leads nowhere", "它是指向空处的链接"),
     ("there is no template {}; choose one of: {}", "没有模板 {0}；可选：{1}"),
-    ("{} is no document of a workspace; they are {}", "{0} 不是工作区文档；工作区文档有：{1}"),
+    ("{} is not a document of a workspace; the documents are {}", "{0} 不是工作区文档；工作区文档有：{1}"),
     ("{} is given twice; give one text for it", "{0} 给出了两次；请只给出一份内容"),
     (
         "{} has {} bytes; an agent reads {} bytes of it at most: shorten it",

@@ -163,7 +163,7 @@ pub(super) const TABLE: &[Row] = &[
         "浏览器被重定向到的地址与登录时指定的不一致",
     ),
     (
-        "the address to come back to has to begin with https://, or be one of the browser's own machine such as http://127.0.0.1:PORT/, \
+        "the redirect address has to begin with https://, or be on the browser's own machine, such as http://127.0.0.1:PORT/, \
          without a query",
         "回调地址必须以 https:// 开头，或为浏览器所在机器的地址，例如 http://127.0.0.1:PORT/，且不含查询参数",
     ),

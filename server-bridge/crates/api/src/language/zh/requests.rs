@@ -63,7 +63,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{}; connect with a WebSocket client", "{0*}；请用 WebSocket 客户端连接"),
     ("an approval's id is a number", "批准的编号必须是数字"),
     ("a memory's id is a number", "记忆的编号必须是数字"),
-    ("proposed stands alone: leave out q and agent", "proposed 不能与 q 或 agent 同时使用"),
+    ("proposed cannot be combined with q or agent", "proposed 不能与 q 或 agent 同时使用"),
     (
         "an agent of a group works on one machine: leave out project",
         "群组的智能体只在一台机器上工作：请去掉 project",

@@ -198,7 +198,7 @@ pub(super) const TABLE: &[Row] = &[
         "the server is still taking over unfinished work; try again in a moment",
         "服务器仍在接管未完成的工作；请稍后重试",
     ),
-    ("the {} is not at work", "{0*}未在运行"),
+    ("the {} is not running", "{0*}未在运行"),
     (
         "the {} is the only one that takes on users; start another one first",
         "只有{0*}在接收用户；请先启动另一个",

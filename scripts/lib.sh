@@ -63,7 +63,7 @@ need_disk() {
     mkdir -p "$TARGET_DIR"
     free=$(df --output=avail -BG "$TARGET_DIR" | tail -1 | tr -dc 0-9)
     [ "$free" -ge "$DISK_GIB" ] || [ -d "$TARGET_DIR/debug" ] ||
-        say "$free GiB are free at $TARGET_DIR, and a build with its tests takes $DISK_GIB: free some if it fails"
+        say "only $free GiB are free at $TARGET_DIR, and a build with its tests takes $DISK_GIB GiB: free some space if it fails"
 }
 
 need_toolchain() {

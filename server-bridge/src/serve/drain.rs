@@ -62,7 +62,7 @@ pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &
         }
         node.set_draining(false);
         state.ready.set_draining(false);
-        tracing::info!("an administrator has this node take on users again");
+        tracing::info!("an administrator has undone the drain; this node takes on users again");
     }
 }
 

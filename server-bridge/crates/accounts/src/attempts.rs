@@ -63,7 +63,7 @@ impl Attempt<'_> {
     pub async fn succeeded(self) {
         for bucket in &self.counted {
             if let Err(error) = self.store.refund_attempt(bucket).await {
-                tracing::warn!(%error, "an attempt that succeeded counts as a failed one");
+                tracing::warn!(%error, "a successful attempt could not be refunded, and counts as a failed one");
             }
         }
     }

@@ -36,7 +36,7 @@ pub enum Error {
     #[error("too many codes were requested but not used")]
     TooManyCodes,
     /// Too many tickets were requested and not used.
-    #[error("too many downloads were announced but not begun")]
+    #[error("too many downloads were requested but not started")]
     TooManyTickets,
     /// Too many attempts failed.
     #[error("too many failed attempts; try again in {retry_after_s} s")]

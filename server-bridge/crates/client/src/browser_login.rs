@@ -95,7 +95,7 @@ async fn came(
                 Some((Some(answer), _)) => return (answer, None),
                 Some((None, line)) if line.trim().is_empty() => {}
                 Some((None, _)) => warn(&format!(
-                    "this is not the address to which this login leads; copy the whole address that begins with {}?",
+                    "this is not the redirect address of this login; copy the whole address that begins with {}?",
                     expected.address()
                 )),
                 None => lines = None,

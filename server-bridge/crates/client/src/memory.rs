@@ -19,7 +19,7 @@ use crate::globals::Globals;
 /// Selects the holder of the memories.
 #[derive(Args)]
 pub(super) struct Of {
-    /// Of your agent AGENT in a group, not of you: its number, or its handle
+    /// Use the memories of your agent AGENT in a group instead of your own: its number or handle
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 }
@@ -78,7 +78,7 @@ pub(crate) enum MemoryCommand {
         /// Forget every memory that has all words of TEXT, in its present or an earlier text
         #[arg(long, value_name = "TEXT")]
         about: Option<String>,
-        /// With --about: of your agent AGENT in a group, not of you: its number, or its handle
+        /// With --about: use the memories of your agent AGENT in a group instead of your own: its number or handle
         #[arg(long, value_name = "AGENT", requires = "about")]
         agent: Option<String>,
     },

@@ -42,11 +42,11 @@ pub(crate) fn page(text: &str) -> Result<Page, String> {
         _ => {}
     })?;
     if !is_list {
-        return Err("it is no list of objects".to_owned());
+        return Err("it is not a list of objects".to_owned());
     }
     // An object without a time would look old, and could be deleted.
     if page.objects.iter().any(|object| object.modified_ms == 0) {
-        return Err("an object has no time".to_owned());
+        return Err("an object has no modification time".to_owned());
     }
     Ok(page)
 }
@@ -96,7 +96,7 @@ fn read(text: &str, mut take: impl FnMut(&[&str], Item<'_>)) -> Result<(), Strin
             Event::GeneralRef(reference) => {
                 let named = resolve_predefined_entity(reference.as_ref()).map(str::to_owned);
                 let character = reference.resolve_char_ref().ok().flatten().map(String::from);
-                let text = named.or(character).ok_or("it names an entity")?;
+                let text = named.or(character).ok_or("it uses an unknown entity")?;
                 take(&path, Item::Text(&text));
             }
             Event::DocType(_) => return Err("it declares a document type".to_owned()),

@@ -72,7 +72,7 @@ impl Bucket {
         if got? == name.as_bytes() {
             return Ok(());
         }
-        Err(self.strange("an object has other bytes than were put there a moment ago".to_owned()))
+        Err(self.strange("an object does not have the bytes that were just put".to_owned()))
     }
 
     /// Puts an object, replacing any object with the same name.
@@ -157,15 +157,15 @@ impl Bucket {
         let page = str::from_utf8(&body).map_err(|error| error.to_string()).and_then(answer::page);
         let page = page.map_err(|why| self.strange(why))?;
         if page.is_cut && page.objects.is_empty() {
-            return Err(self.strange("a list goes on without an object".to_owned()));
+            return Err(self.strange("a list claims to go on, but has no object".to_owned()));
         }
         let mut objects = Vec::with_capacity(page.objects.len());
         for object in page.objects {
             let Some(name) = object.name.strip_prefix(&prefix) else {
-                return Err(self.strange("a list has objects that were not asked for".to_owned()));
+                return Err(self.strange("a list has objects outside of the requested prefix".to_owned()));
             };
             if !after.is_empty() && name <= after {
-                return Err(self.strange("a list begins before the place that was asked for".to_owned()));
+                return Err(self.strange("a list begins before the requested name".to_owned()));
             }
             objects.push(Listed { name: name.to_owned(), ..object });
         }

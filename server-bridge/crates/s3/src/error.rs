@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The location is invalid.
-    #[error("{text:?} is no bucket: {rule}; write s3://BUCKET or s3://BUCKET/PREFIX")]
+    #[error("{text:?} is not a bucket: {rule}; write s3://BUCKET or s3://BUCKET/PREFIX")]
     Place {
         /// The given text.
         text: String,
@@ -82,7 +82,7 @@ pub enum Error {
         code: String,
     },
     /// The response is not one of S3.
-    #[error("{host} gave an answer that is none of S3's: {why}; check the address in AWS_ENDPOINT_URL_S3")]
+    #[error("{host} sent a response that is not S3's: {why}; check the address in AWS_ENDPOINT_URL_S3")]
     Answer {
         /// The server.
         host: String,

@@ -273,7 +273,7 @@ pub enum LinkError {
     #[error("this runner already has a newer connection")]
     Stale,
     /// The user's runners were sent away while this one registered. It may dial again, and reaches the user's new server then.
-    #[error("its user's runners were sent to another server while it registered")]
+    #[error("the user's runners were sent to another server while this one registered")]
     SentAway,
     /// It ended before it was registered.
     #[error("the link ended during the handshake")]

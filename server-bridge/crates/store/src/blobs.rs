@@ -81,7 +81,7 @@ impl Store {
     /// Like [`Self::with_blobs`], without the check.
     pub(crate) async fn with_blobs_unchecked(mut self, bucket: &Bucket) -> Result<Self> {
         if !self.database.is_postgres() {
-            let rule = "is a file, which holds all values itself; only a PostgreSQL database has a bucket";
+            let rule = "is a file, which holds all values itself; only a PostgreSQL database can use a bucket";
             return Err(Error::Invalid { what: "database", rule: rule.to_owned() });
         }
         query("INSERT INTO server_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
@@ -167,7 +167,7 @@ impl Store {
         let value = self.bring(held.map(String::into_bytes), blob).await?;
         String::from_utf8(value).map_err(|_| {
             let place = self.blobs.as_ref().map(Bucket::to_string).unwrap_or_default();
-            Error::BlobLost { place, object, why: "it is no text".to_owned() }
+            Error::BlobLost { place, object, why: "it is not text".to_owned() }
         })
     }
 

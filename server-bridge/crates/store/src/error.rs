@@ -137,7 +137,7 @@ pub enum Error {
     },
     /// A row names an object, and the store was opened without a bucket.
     #[error(
-        "this is the object {object} of an object store, and the server runs without one; start it with the --blobs s3://BUCKET[/PREFIX] with \
+        "this value is the object {object} of an object store, and the server runs without one; start it with the --blobs s3://BUCKET[/PREFIX] with \
          which it was written"
     )]
     NoBlobs {
@@ -306,7 +306,7 @@ impl Error {
         {
             "the server's object store is unavailable; try again in a moment".to_owned()
         } else if let Self::NoBlobs { .. } | Self::BlobLost { .. } = self {
-            "this is kept in the server's object store, and is not available there; an administrator finds the reason in the server's log"
+            "this value is in the server's object store, but is not available there; an administrator can find the reason in the server's log"
                 .to_owned()
         } else if self.is_away() {
             "the server's database is unavailable; try again in a moment".to_owned()

@@ -220,7 +220,7 @@ impl Store {
         let mut transaction = self.database.unfenced().write(Scope::System).await?;
         let invalid = |rule: &str| Err(Error::Invalid { what: "node", rule: rule.to_owned() });
         if !is_live(self, &mut transaction, url).await?.ok_or_else(|| Error::not_found("node", url))? {
-            return invalid("is not at work");
+            return invalid("is not running");
         }
         if is_draining {
             let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;

@@ -53,7 +53,7 @@ pub(super) fn language(text: &str) -> Result<Language, String> {
     match text {
         "en" => Ok(Language::English),
         "zh" => Ok(Language::Chinese),
-        other => Err(format!("there are templates in en and zh, and none in {other}")),
+        other => Err(format!("there are templates in en and zh, but not in {other}")),
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn add_agent(client: &mut Client, options: AddAgent) -> Result<
     if documents.is_given() {
         let made = client.make_workspace(group, &handle, &make).await.map_err(|failure| Failure {
             message: format!(
-                "@{handle} was added, but its workspace is not complete: {}; `sandbridge group workspace make {group} {handle}` makes what is missing",
+                "@{handle} was added, but its workspace is not complete: {}; `sandbridge group workspace make {group} {handle}` makes the missing files",
                 failure.message
             ),
             ..failure

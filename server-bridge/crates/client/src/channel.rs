@@ -167,7 +167,7 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
             let words = match off {
                 true => format!("the server's notices are no longer sent to the link {link}"),
                 false => {
-                    format!("the server's notices are now sent to the link {link}, and to no other one of yours")
+                    format!("the server's notices are now sent to the link {link}, and to no other of yours")
                 }
             };
             both(&Named { name: &link.to_string() }, words)

@@ -296,7 +296,7 @@ async fn end(arguments: &Kill, work: &Work<'_>) -> Result<Outcome, Failure> {
         let has_ended = !agent.status.is_open() || work.context.host.end_sub_agent(&agent.chat).await?;
         return Ok(match has_ended {
             true => Outcome::done(format!("task {} has ended", agent.chat)),
-            false => Outcome::failed(&format!("task {} was asked to stop, but has not ended yet", agent.chat)),
+            false => Outcome::failed(&format!("task {} was asked to stop, but has not ended", agent.chat)),
         });
     }
     let task = of_chat(&arguments.id, work).await?;

@@ -22,7 +22,7 @@ pub struct TurnAncestry {
     called: Arc<AtomicUsize>,
     /// The top turn's place among the answers in progress: given back while any turn below it waits for the user.
     place: Arc<OnceLock<Place>>,
-    /// The value of [`Self::place`] for a turn that takes no place.
+    /// The value of `place` for a turn that takes no place.
     no_place: Place,
     /// The user's own chat, as they see it.
     users_display: Arc<dyn Display>,

@@ -1,16 +1,20 @@
 //! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace,
 //! 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page; a token of a model stays token.
 
+mod archives;
 mod automations;
 mod channels;
 mod context;
 mod extensions;
 mod groups;
+mod hooks;
 mod http_tools;
 mod knowledge;
+mod machines;
 mod mcp;
 mod messages;
 mod messengers;
+mod packages;
 mod requests;
 mod rules;
 mod services;
@@ -20,7 +24,7 @@ mod work;
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 16] = [
+pub(super) const TABLES: [&[Row]; 20] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -37,6 +41,10 @@ pub(super) const TABLES: [&[Row]; 16] = [
     rules::TABLE,
     requests::TABLE,
     services::TABLE,
+    archives::TABLE,
+    hooks::TABLE,
+    machines::TABLE,
+    packages::TABLE,
 ];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.

@@ -242,7 +242,7 @@ const CHINESE: &[Row] = &[
     ("the model for chats that have none of their own", "所有会话的默认模型"),
     // Groups.
     ("Groups", "群组"),
-    ("Ctrl+G: people and agents in one log", "Ctrl+G：用户和智能体在同一记录中"),
+    ("Ctrl+G: people and agents in one log", "Ctrl+G：人和智能体共用一份消息记录"),
     (
         "you are in no group; `sandbridge group create TITLE` makes one",
         "你不在任何群组中；可用 `sandbridge group create TITLE` 创建",
@@ -266,11 +266,11 @@ const CHINESE: &[Row] = &[
     ("approve", "批准"),
     ("edit the output", "修改输出"),
     ("do it again", "重做"),
-    ("use the budget once more", "再使用一次预算"),
+    ("use the budget once more", "追加一份预算"),
     ("stop the run", "停止运行"),
     (
         "the groups; in one: Tab completes a handle, or answers a gate",
-        "群组列表；在群组中：Tab 补全名称，或回答关卡",
+        "群组列表；在群组中：Tab 补全名称，或处理人工确认",
     ),
     // Questions of this program itself.
     (" Sure? ", " 确定吗？ "),

@@ -297,7 +297,7 @@ export const chat: Room<"chat"> = {
   said: {
     answered: "Sandbridge 回答：{{text}}",
     failed: "回答失败：{{error}}",
-    asks: "Sandbridge 请求使用“{{tool}}”。",
+    asks: "Sandbridge 请求批准使用“{{tool}}”。",
     question: "Sandbridge 提问：{{text}}",
     ended: "命令结束：{{outcome}}",
   },

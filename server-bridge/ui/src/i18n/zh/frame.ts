@@ -54,7 +54,7 @@ export const frame: Room<"frame"> = {
     dark: "主题：深色",
   },
   failed: "页面出错了",
-  failedHint: "你机器上正在运行的任务不受影响。重新加载即可继续。",
+  failedHint: "你机器上的命令会继续运行。重新加载即可继续。",
   draft: "尚未发送的内容",
   reload: "重新加载",
   shortcuts: {

@@ -32,7 +32,7 @@ export const hooks: Room<"settings">["hooks"] = {
   decisions: {
     allow: "允许：不会询问你。",
     ask: "询问：会先询问你。",
-    deny: "拒绝：如果该事件可以阻止操作，操作不会继续。",
+    deny: "拒绝：如果该事件能够阻止操作，操作会被阻止。",
     stop: "停止：本轮会结束。",
     none: "没有决定：一切照常进行。",
   },

@@ -30,7 +30,7 @@ export const panels: Room<"panels"> = {
     where: "此终端所在的位置",
     connecting: "正在连接…",
     away: "运行器已离线。其上的程序会继续运行，运行器恢复连接后此终端会自动继续。",
-    lost: "连接已断开，正在重新连接… 现在输入的内容不会发送。",
+    lost: "连接已断开，正在重新连接…现在输入的内容不会发送。",
     tryNow: "立即重试",
     exited: "Shell 已结束，退出码 {{code}}。",
     bySignal: "Shell 被信号 {{signal}} 终止。",

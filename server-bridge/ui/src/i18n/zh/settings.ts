@@ -108,7 +108,7 @@ export const settings: Room<"settings"> = {
     enrol: "一次性注册：令牌有效期一小时，仅可使用一次；注册后，机器会获得专属令牌",
     workspace: "该机器上的目录（可选）",
     workspaceHint: "命令在此目录中运行，看不到你的其他文件。目录必须已存在。留空则使用粘贴命令时所在的目录。",
-    worksHere: "请在希望运行命令的目录中粘贴：该目录将成为工作区。",
+    worksHere: "请在终端中进入希望运行命令的目录，然后粘贴此命令：该目录将成为工作区。",
     worksIn: "命令将在该机器的 {{directory}} 中运行。",
     reach: {
       title: "哪些机器能访问本服务器",
@@ -435,7 +435,7 @@ export const settings: Room<"settings"> = {
     },
     homes: "负责的用户数",
     leaseUntil: "租约有效期至",
-    leaseEnded: "租约已结束于",
+    leaseEnded: "租约结束时间",
     drain: "排空",
     drainName: "排空 {{url}}",
     undrain: "重新接收用户",

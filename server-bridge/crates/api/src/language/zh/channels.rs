@@ -67,7 +67,7 @@ pub(super) const TABLE: &[Row] = &[
     ("… The rest is on the server's page, in this group.", "… 其余内容见服务器网页上的此群组。"),
     (
         "{} now shows this log on {} (channel {}): from now on everybody in a conversation there can read it.",
-        "{0} 已将此群组的消息显示在 {1}（渠道 {2}）：从现在起，那里某个对话中的所有人都能看到。",
+        "{0} 已让此群组的消息显示在 {1}（渠道 {2}）：从现在起，该平台上某个对话中的所有人都能看到。",
     ),
     ("This log is no longer shown on {} (channel {}).", "此群组的消息不再显示在 {0}（渠道 {1}）。"),
     (
@@ -102,7 +102,7 @@ pub(super) const TABLE: &[Row] = &[
         "你的飞书登录已失效；请用 `sandbridge channel login {0}` 或在设置的“渠道”中重新登录",
     ),
     ("Feishu issued no new token: {}; try again later", "飞书未提供新的令牌：{0*}；请稍后重试"),
-    ("the login with the channel {} could not be started: {}", "无法开始使用渠道 {0} 登录：{1*}"),
+    ("the login with the channel {} could not be started: {}", "无法通过渠道 {0} 登录：{1*}"),
     (
         "no login of this session is waiting for this address; start it again, and finish within 10 minutes in the same browser",
         "本次会话中没有与此地址对应的登录请求；请重新开始登录，并在 10 分钟内于同一浏览器中完成",
@@ -114,12 +114,12 @@ pub(super) const TABLE: &[Row] = &[
         "登录开始后该渠道被修改或删除；请重新开始登录",
     ),
     ("the secret of the channel's app is not known", "该渠道应用的密钥不可用"),
-    ("you are not logged in with the channel {}", "你没有使用渠道 {0} 登录"),
+    ("you are not logged in with the channel {}", "你尚未通过渠道 {0} 登录"),
     (
         "there is no Feishu channel {} that you may use; `sandbridge channel list` shows the channels",
-        "没有你可使用的飞书渠道 {0}；`sandbridge channel list` 会列出渠道",
+        "没有你可以使用的飞书渠道 {0}；`sandbridge channel list` 会列出渠道",
     ),
-    ("agents of groups cannot use a person's login", "群组的智能体不能使用个人的登录"),
+    ("agents of groups cannot use a person's login", "群组的智能体不能使用个人的登录账号"),
     ("it redirects to another address", "它重定向到了其他地址"),
     ("the answer has no token", "响应中没有令牌"),
     // The administrator's chat.
@@ -161,11 +161,11 @@ pub(super) const TABLE: &[Row] = &[
     // The settings of a chat.
     (
         "/settings  choose this chat's runner, model and approval mode here",
-        "/settings  在这里选择此会话的运行器、模型和批准模式",
+        "/settings  在这里选择此会话的运行器、模型和审批模式",
     ),
     ("Runner: {}", "运行器：{0}"),
     ("Model: {}", "模型：{0}"),
-    ("Approval mode: {}", "批准模式：{0}"),
+    ("Approval mode: {}", "审批模式：{0}"),
     // Questions.
     ("The agent asks:", "智能体提问："),
     (
@@ -173,7 +173,7 @@ pub(super) const TABLE: &[Row] = &[
         "请在服务器网页上填写这张卡片，或直接在这里用自己的话回答。",
     ),
     ("Choose an answer, or write your own.", "请选择一个答案，或自行填写。"),
-    ("{} needs your approval:", "{0} 需要你的批准："),
+    ("{} needs your approval:", "{0} 需要你审批："),
     ("Allow", "允许"),
     ("Allow from now on", "以后都允许"),
     ("From now on", "以后都允许的操作"),
@@ -234,4 +234,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the user's account was removed", "该用户的账户已被移除"),
     ("the message that it replaces was not sent", "它所替换的消息未能发送"),
     ("the message does not name a file on the homeserver", "消息没有指明主服务器上的文件"),
+    // Messages that are not sent.
+    ("the conversation no longer belongs to the group", "此对话已不再属于该群组"),
+    (
+        "the user is no longer an administrator, or wants no notices here",
+        "该用户已不再是管理员，或不需要在这里接收通知",
+    ),
 ];

@@ -10,7 +10,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the server's AGENTS.md", "服务器的 AGENTS.md"),
     ("your own instructions", "你自己的指令"),
     ("kept memories", "记住的内容"),
-    ("its description in the group", "它在群组中的说明"),
+    ("its description in the group", "智能体在群组中的人设"),
     ("the skill {}", "技能 {0}"),
     ("{}  the descriptions of the tools", "{0}  工具说明"),
     ("{}  a summary of earlier messages", "{0}  先前消息的摘要"),
@@ -25,11 +25,11 @@ pub(super) const TABLE: &[Row] = &[
     ("This server's context mode is {}: {}.", "本服务器的上下文模式为 {0}：{1}。"),
     (
         "long results are put aside, old ones shrink to one line, and a conversation that fills the model's window is compressed automatically",
-        "长结果会转存，旧结果缩为一行，占满模型上下文窗口的对话会自动压缩",
+        "较长的结果会转存，较旧的结果缩为一行，对话占满模型的上下文窗口时会自动压缩",
     ),
     (
         "long results are put aside and old ones shrink to one line; nothing is compressed unless you say /compress",
-        "长结果会转存，旧结果缩为一行；除非使用 /compress，否则不会压缩",
+        "较长的结果会转存，较旧的结果缩为一行；除非使用 /compress，否则不会压缩",
     ),
     (
         "the model is shown everything in full; nothing is compressed unless you say /compress",

@@ -194,7 +194,7 @@ pub(super) const TABLE: &[Row] = &[
         "运行器 {0} 的版本过旧，无法创建工作区；请更新",
     ),
     ("it is not a file", "它不是文件"),
-    ("it is a link that leads nowhere", "它是指向空处的链接"),
+    ("it is a link that leads nowhere", "它是目标不存在的链接"),
     ("there is no template {}; choose one of: {}", "没有模板 {0}；可选：{1}"),
     ("{} is not a document of a workspace; the documents are {}", "{0} 不是工作区文档；工作区文档有：{1}"),
     ("{} is given twice; give one text for it", "{0} 给出了两次；请只给出一份内容"),
@@ -307,4 +307,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("`[{}]` needs a number, such as [retries 2]", "`[{0}]` 需要一个数字，例如 [retries 2]"),
     ("`[{}]` needs a time, such as [limit 10m]", "`[{0}]` 需要一个时长，例如 [limit 10m]"),
+    // Ends of runs, and files that cannot be handed over.
+    ("{} stopped it.", "由 {0} 停止。"),
+    ("the machine names a path that leads out of the agent's folder", "机器给出的路径超出了智能体的文件夹"),
 ];

@@ -17,8 +17,8 @@ pub(super) const TABLE: &[Row] = &[
     ("request", "请求"),
     // Managing tools.
     ("the HTTP tool", "HTTP 工具"),
-    ("the tool was not saved: {}", "工具未保存：{0*}"),
-    ("the secret {} was not saved: {}", "密钥 {0} 未保存：{1*}"),
+    ("the tool was not saved: {}", "未能保存工具：{0*}"),
+    ("the secret {} was not saved: {}", "未能保存密钥 {0}：{1*}"),
     ("the document cannot be imported: {}", "无法导入该文档：{0*}"),
     ("the HTTP tool {} was not called: {}", "未调用 HTTP 工具 {0}：{1*}"),
     ("the workspace's tools are not known: {}", "无法获取工作区的工具：{0*}"),
@@ -227,4 +227,67 @@ pub(super) const TABLE: &[Row] = &[
     ("its first server {} has no host; {}", "第一个服务器 {0} 没有主机名；{1*}"),
     ("name the server's address yourself", "请自行填写服务器地址"),
     ("there is no field {}; the fields are tools and secrets", "没有字段 {0}；可用的字段有 tools 和 secrets"),
+    // Responses, arguments, and the parts of a document that cannot be used.
+    (
+        "this answer was not read within {} s, since others are still being read; try again later",
+        "由于仍在读取其他响应，未能在 {0} 秒内读取此响应；请稍后重试",
+    ),
+    (
+        "extracting from the answer took longer than {} s; make `responseExtract` simpler",
+        "从响应中提取内容的时间超过 {0} 秒；请简化 `responseExtract`",
+    ),
+    ("the answer is too large", "响应过大"),
+    (
+        "a bracket in it may have one wildcard, slice or filter: more would select the same values again",
+        "其中的每个方括号只能有一个通配符、切片或过滤条件：再多就会重复选中相同的值",
+    ),
+    (
+        "the second argument of `{}` must be a pattern between quotes, not one from the answer",
+        "`{0}` 的第二个参数必须是引号中的匹配模式，不能取自响应",
+    ),
+    (
+        "it may have one `..`, and none within or after a filter: more would take too long",
+        "最多可有一个 `..`，且不能在过滤条件之中或之后：否则耗时过长",
+    ),
+    (
+        "a filter in it looks at the whole answer (`$`) again for each value, which would take too long",
+        "其中的过滤条件对每个值都会重新查看整个响应（`$`），耗时过长",
+    ),
+    (
+        "the selectors of its brackets, multiplied, are more than {}; name fewer in each",
+        "各方括号中选择器的数量之积超过 {0}；请减少",
+    ),
+    ("the header {} would have {} bytes; {} at most", "请求头 {0} 将达到 {1} 字节；最多 {2} 字节"),
+    (
+        "a line break or another control character cannot be used in a header",
+        "请求头中不能使用换行符或其他控制字符",
+    ),
+    ("there is no argument {}; there are: {}", "没有参数 {0}；可用的参数：{1}"),
+    ("the argument {} is missing; its schema is {}", "缺少参数 {0}；其 JSON Schema 为 {1}"),
+    ("the argument {} cannot be used: {}", "参数 {0} 无法使用：{1*}"),
+    ("the arguments are invalid: {}", "参数无效：{0*}"),
+    ("it must be of the type {}", "类型必须是 {0}"),
+    ("it must be one of {}", "必须是以下之一：{0}"),
+    (
+        "the secret {} is not set for this host; its user has to set it first",
+        "尚未为此主机设置密钥 {0}；须由用户先设置",
+    ),
+    ("a list can only hold strings, numbers and booleans here", "此处的列表只能包含字符串、数字和布尔值"),
+    (
+        "an object cannot be used here; give a string, a number or a boolean",
+        "此处不能使用对象；请给出字符串、数字或布尔值",
+    ),
+    ("their schema is deeper than {} levels", "JSON Schema 嵌套超过 {0} 层"),
+    ("the {} contains {}, which must be percent-encoded", "{0*}含有 {1}，必须使用百分号编码"),
+    (
+        "including what its aliases repeat, it has more than {} values or {} bytes",
+        "包括别名重复的内容，超过 {0} 个值或 {1} 字节",
+    ),
+    ("JSON has no such number", "JSON 中没有这样的数字"),
+    ("a key is not a text", "有的键不是文本"),
+    ("`<<` stands for fields only", "`<<` 只能用于字段"),
+    (
+        "the HTTP tool {} was changed or removed since this turn began, and nothing was sent; search for it again with the next message",
+        "HTTP 工具 {0} 在本轮开始后已更改或移除，未发送任何内容；请在下一条消息中重新搜索",
+    ),
 ];

@@ -18,7 +18,7 @@ pub(super) const TABLE: &[Row] = &[
     ("resource", "资源"),
     // Managing servers.
     ("the MCP server", "MCP 服务器"),
-    ("the server was not saved: {}", "服务器未保存：{0*}"),
+    ("the server was not saved: {}", "未能保存 MCP 服务器：{0*}"),
     (
         "models could not tell {} from your server {}; choose another name",
         "模型无法区分 {0} 与你的服务器 {1}；请换一个名称",

@@ -198,14 +198,14 @@ pub(super) const TABLE: &[Row] = &[
         "the server is still taking over unfinished work; try again in a moment",
         "服务器仍在接管未完成的工作；请稍后重试",
     ),
-    ("the {} is not running", "{0*}未在运行"),
+    ("the {} is not running", "该{0*}未在运行"),
     (
         "the {} is the only one that takes on users; start another one first",
-        "只有{0*}在接收用户；请先启动另一个",
+        "只剩这一个{0*}在接收用户；请先启动另一个",
     ),
     (
         "the {} is still at work; stop it first, or wait 10 s after it died",
-        "{0*}仍在运行；请先停止它，或在其意外终止后等待 10 秒",
+        "该{0*}仍在运行；请先停止它，若已意外终止，请等待 10 秒",
     ),
     (
         "to change your own password, give your current one too: POST /api/v1/password",

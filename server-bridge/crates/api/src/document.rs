@@ -134,7 +134,7 @@ pub enum AgentDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolData {
-    /// While it waits for approval: true if it can be allowed only this once.
+    /// While it waits for approval: true if it can be allowed only once.
     Once,
     /// While it asks a question: the answers to choose from; the user may always give another one.
     Question {

@@ -65,7 +65,7 @@ pub struct MemoryView {
     /// The memory that supersedes it.
     #[schema(required)]
     pub superseded_by: Option<i64>,
-    /// The number of its present text, from 1; each change of the text adds 1.
+    /// The number of its current text, from 1; each change of the text adds 1.
     #[serde(default)]
     #[schema(required)]
     pub revision: i64,
@@ -79,7 +79,7 @@ pub struct MemoryView {
     pub updated_at: i64,
 }
 
-/// An agent of the caller's in a group, which remembers for itself.
+/// An agent of the caller's in a group, which has its own memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryAgent {
     /// The id.
@@ -203,7 +203,7 @@ pub struct MemoryEdit {
 /// The memories to forget.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ForgetAbout {
-    /// The words: every memory that contains all of them, in its present or an earlier text.
+    /// The words: every memory that contains all of them, in its current or an earlier text.
     pub about: String,
     /// The id or handle of an agent of the caller's in a group: only its memories. If not given, the caller's own.
     #[serde(default)]

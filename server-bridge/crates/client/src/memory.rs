@@ -75,7 +75,7 @@ pub(crate) enum MemoryCommand {
         /// Its number
         #[arg(required_unless_present = "about", conflicts_with = "about")]
         number: Option<i64>,
-        /// Forget every memory that has all words of TEXT, in its present or an earlier text
+        /// Forget every memory that has all words of TEXT, in its current or an earlier text
         #[arg(long, value_name = "TEXT")]
         about: Option<String>,
         /// With --about: use the memories of your agent AGENT in a group instead of your own: its number or handle

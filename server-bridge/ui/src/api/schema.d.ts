@@ -1646,7 +1646,7 @@ export interface paths {
         get: operations["get_keys"];
         put?: never;
         /**
-         * Make a key for a program. Answers with its secret, which is shown only this once. Needs a session: no key makes another
+         * Make a key for a program. Answers with its secret, which is shown only once. Needs a session: no key makes another
          *     one.
          */
         post: operations["post_keys"];
@@ -2444,7 +2444,7 @@ export interface paths {
         /** The caller's runners. */
         get: operations["get_runners"];
         put?: never;
-        /** Register a machine under a name. Answers with its token, which is shown only this once. */
+        /** Register a machine under a name. Answers with its token, which is shown only once. */
         post: operations["post_runners"];
         delete?: never;
         options?: never;
@@ -4540,7 +4540,7 @@ export interface components {
         };
         /** @description The memories to forget. */
         ForgetAbout: {
-            /** @description The words: every memory that contains all of them, in its present or an earlier text. */
+            /** @description The words: every memory that contains all of them, in its current or an earlier text. */
             about: string;
             /** @description The id or handle of an agent of the caller's in a group: only its memories. If not given, the caller's own. */
             agent?: string | null;
@@ -5298,7 +5298,7 @@ export interface components {
             /** @description The user's name. */
             user: string;
         };
-        /** @description A new key. The secret is shown only this once. */
+        /** @description A new key. The secret is shown only once. */
         MadeKey: components["schemas"]["KeyView"] & {
             /** @description For the Authorization header: `Bearer sbk_…`. */
             key: string;
@@ -5509,7 +5509,7 @@ export interface components {
             /** @description Whether the first steps are to be shown: a user without chats, runners and models who did not skip them. */
             welcome_due: boolean;
         };
-        /** @description An agent of the caller's in a group, which remembers for itself. */
+        /** @description An agent of the caller's in a group, which has its own memories. */
         MemoryAgent: {
             /** @description The group's title. */
             group: string;
@@ -5624,7 +5624,7 @@ export interface components {
             replaces: number | null;
             /**
              * Format: int64
-             * @description The number of its present text, from 1; each change of the text adds 1.
+             * @description The number of its current text, from 1; each change of the text adds 1.
              */
             revision: number;
             /** @description The chats that it applies to. */
@@ -6697,7 +6697,7 @@ export interface components {
          * @enum {string}
          */
         TodoStatus: "pending" | "in_progress" | "completed";
-        /** @description A token, shown only this once. */
+        /** @description A token, shown only once. */
         TokenView: {
             /**
              * @description The exact line to paste on the machine: it installs the runner and starts it, or only starts it if this server has no
@@ -9102,7 +9102,7 @@ export interface operations {
                 mode?: string;
                 /** @description Whether missing parent directories are made. */
                 parents?: boolean;
-                /** @description The SHA-256 that the present content must have, in hexadecimal digits; the header `If-Match` says the same. */
+                /** @description The SHA-256 that the current content must have, in hexadecimal digits; the header `If-Match` says the same. */
                 if_match?: string;
             };
             header?: never;

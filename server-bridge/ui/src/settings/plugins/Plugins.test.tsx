@@ -107,7 +107,7 @@ test("a source is looked at, shows first what runs and what differs, and is inst
   const { client, has } = await show([], (_, path) => (path.endsWith("/look") ? shown : undefined));
   expect(cards().textContent).toContain("You have no plugins.");
   write("Source", "  npm:guard ");
-  await press("Look at it");
+  await press("Inspect");
   expect(client.POST).toHaveBeenLastCalledWith("/api/v1/plugins/look", expect.objectContaining({ body: { source: "npm:guard" } }));
   const looked = await screen.findByRole("region", { name: "guard 2.0" });
   expect([...looked.querySelectorAll("details")].map((fold) => fold.open)).toEqual([true, false]);
@@ -128,13 +128,13 @@ test("what was looked at cannot be installed once the form names something else"
   let end: (shown: Plugin) => void = () => {};
   const { client } = await show([], () => new Promise<Plugin>((done) => (end = done)));
   write("Source", "npm:guard");
-  await press("Look at it");
+  await press("Inspect");
   expect(screen.getByRole("status").textContent).toMatch(/^Working/);
   write("Source", "npm:guardian");
   await act(async () => end(LOOKED));
-  await waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Look at it" }).disabled).toBe(false));
+  await waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Inspect" }).disabled).toBe(false));
   expect(screen.queryByRole("button", { name: "Install" })).toBeNull();
-  await press("Look at it");
+  await press("Inspect");
   await act(async () => end(LOOKED));
   expect(await screen.findByRole("button", { name: "Install" })).toBeTruthy();
   write("Source", "npm:guard");
@@ -146,7 +146,7 @@ test("an archive is sent in base64, and is the same when it is installed", async
   const { client } = await show([], (_, path) => (path.endsWith("/look") ? LOOKED : undefined));
   byArchive();
   choose(new File([Uint8Array.from([0x1f, 0x8b, 0xff])], "guard.tar.gz"));
-  await press("Look at it");
+  await press("Inspect");
   await screen.findByRole("button", { name: "Install" });
   await press("Install");
   const asked = { archive: "H4v/", name: "guard" };
@@ -157,17 +157,17 @@ test("an archive is sent in base64, and is the same when it is installed", async
 
 test("nothing is sent without a source, without a file, or with a file that is too large", async () => {
   const { client } = await show([]);
-  await press("Look at it");
+  await press("Inspect");
   expect(problems()).toEqual(["Enter a source."]);
   expect(screen.getByLabelText("Source").getAttribute("aria-invalid")).toBe("true");
   byArchive();
   expect(problems()).toEqual([]);
-  await press("Look at it");
+  await press("Inspect");
   expect(problems()).toEqual(["Choose an archive."]);
   const large = new File([], "large.zip");
   Object.defineProperty(large, "size", { value: PLUGIN_ARCHIVE_BYTES + 1 });
   choose(large);
-  await press("Look at it");
+  await press("Inspect");
   expect(problems()).toEqual(["The file is larger than 32 MiB. Choose a smaller one, or install the plugin from a source."]);
   expect(client.POST).not.toHaveBeenCalled();
 });
@@ -180,9 +180,9 @@ test("an error stays with the form, which keeps its contents; after a change of 
     return answer;
   });
   write("Source", "npm:guard");
-  await press("Look at it");
+  await press("Inspect");
   await waitFor(() => expect(problems()).toEqual(["it cannot be fetched"]));
-  await press("Look at it");
+  await press("Inspect");
   await screen.findByRole("region", { name: "guard 1.0" });
   expect(problems()).toEqual([]);
   await press("Install");
@@ -191,7 +191,7 @@ test("an error stays with the form, which keeps its contents; after a change of 
   await waitFor(() => expect(problems()).toEqual(["The files changed since you looked at them, so nothing was installed. Look at the plugin again."]));
   expect(screen.queryByRole("button", { name: "Install" })).toBeNull();
   expect(screen.getByLabelText<HTMLInputElement>("Source").value).toBe("npm:guard");
-  await press("Look at it");
+  await press("Inspect");
   expect(await screen.findByRole("button", { name: "Install" })).toBeTruthy();
   expect(problems()).toEqual([]);
 });
@@ -201,9 +201,9 @@ test("the same copy is named as such, and a long list of differences says that i
   const answers = [{ version: "1.0", hash: LOOKED.hash, files: [] }, { version: "0.9", hash: "old", files }];
   await show([], () => plugin({ ...LOOKED, replaces: answers.shift() ?? null }));
   write("Source", "npm:guard");
-  await press("Look at it");
+  await press("Inspect");
   expect(await screen.findByText("This is the same copy that you have.")).toBeTruthy();
   expect(screen.getByText(/^It has no hooks and no MCP servers/)).toBeTruthy();
-  await press("Look at it");
+  await press("Inspect");
   expect(await screen.findByText("Only the first 50 are listed.")).toBeTruthy();
 });

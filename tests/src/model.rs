@@ -155,7 +155,7 @@ impl ScriptedModel {
 }
 
 impl Asked {
-    /// The results of tools that the model got, in their order.
+    /// The tool results that the model got, in their order.
     pub fn results(&self) -> Vec<String> {
         let messages = self.body["messages"].as_array().unwrap();
         if self.path == "/v1/chat/completions" {

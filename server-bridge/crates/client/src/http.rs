@@ -245,7 +245,7 @@ pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 pub(super) fn nonsense() -> Failure {
     Failure::other(
         "protocol",
-        "the server's answer is not understood; are client and server the same version?",
+        "the server's answer cannot be parsed; are client and server the same version?",
     )
 }
 

@@ -244,7 +244,7 @@ pub enum Warning {
     AllowsOptions(String),
     /// The name of a command that is compared as it is written.
     #[error(
-        "`{0}` matches only a command that is written exactly so: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder"
+        "`{0}` matches only a command that is written exactly like this: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder"
     )]
     LiteralName(String),
     /// An allow rule for everything.

@@ -1,4 +1,4 @@
-//! Objects in a bucket of S3, or of another server that speaks its protocol.
+//! Objects in an S3 bucket, or of another server that speaks its protocol.
 //!
 //! ```text
 //!   key ─▶ address of the object ─▶ request, signed ─▶ answer: bytes of the expected length, or an error that names what to change

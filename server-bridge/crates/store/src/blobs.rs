@@ -1,4 +1,4 @@
-//! Long values of rows, as objects in a bucket of S3.
+//! Long values of rows, as objects in an S3 bucket.
 //!
 //! ```text
 //!   write:  hash ─► entry in `blobs`, touched ─► object ─► row that names it                (each committed before the next begins)

@@ -1,4 +1,4 @@
-//! Long results of tools, put aside, and changes to the files they came from.
+//! Long tool results, put aside, and changes to the files they came from.
 
 use sqlx::FromRow;
 

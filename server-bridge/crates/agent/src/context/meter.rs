@@ -59,7 +59,7 @@ fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
         ("the descriptions of the tools", tools),
         ("a summary of earlier messages", summary),
         ("messages and calls", messages),
-        ("results of tools", results),
+        ("tool results", results),
         ("lines that replace old results", masked),
         ("excerpts of results that were put aside", offloaded),
     ]

@@ -210,7 +210,7 @@ const TABLE: &[Row] = &[
     ),
     ("show what is remembered about you", "显示关于你的记忆"),
     ("remember TEXT in all chats", "在所有会话中记住 TEXT"),
-    ("keep the proposal ID", "接受编号为 ID 的提议"),
+    ("accept the proposal ID", "接受编号为 ID 的提议"),
     (
         "forget the memory ID, reject the proposal ID, or forget a memory by its name",
         "忘记记忆或拒绝提议（按编号 ID），或按名称忘记一条记忆",

@@ -11,7 +11,7 @@ pub(super) const COMMAND: Command = Command {
     usage: &[
         ("/memory", "show what is remembered about you"),
         ("/memory add TEXT", "remember TEXT in all chats"),
-        ("/memory accept ID", "keep the proposal ID"),
+        ("/memory accept ID", "accept the proposal ID"),
         ("/memory forget ID", "forget the memory ID, reject the proposal ID, or forget a memory by its name"),
     ],
     run: |context, what| Box::pin(run(context, what)),

@@ -174,7 +174,7 @@ const CHINESE: &[Row] = &[
     ("the connection to the server broke: {}", "与服务器的连接已断开：{0}"),
     ("the server's answer is too large", "服务器的回复过大"),
     (
-        "the server's answer is not understood; are client and server the same version?",
+        "the server's answer cannot be parsed; are client and server the same version?",
         "无法解析服务器的回复；客户端与服务器的版本是否一致？",
     ),
     (

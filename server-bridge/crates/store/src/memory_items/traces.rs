@@ -9,7 +9,7 @@
 //! indexes of the database list the few rows that contain something like a mark, so that only those are read.
 //!
 //! People write lists of issues that look the same: `- #7: "it crashes"`. So only texts of the server are searched: notes before
-//! messages, results of tools with their cards, and notices. Texts of people and models stay unchanged, except for summaries and lines
+//! messages, tool results with their cards, and notices. Texts of people and models stay unchanged, except for summaries and lines
 //! that replace results.
 
 use std::collections::HashSet;

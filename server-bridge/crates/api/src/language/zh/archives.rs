@@ -51,7 +51,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a number makes no sense", "有数字无效"),
     ("its directory makes no sense", "其目录无效"),
     ("it is too short", "内容过短"),
-    ("it has no directory", "缺少目录"),
+    ("it has no central directory", "缺少目录"),
     ("its directory ends early", "其目录不完整"),
     ("an entry is not where its directory says", "有条目不在目录所示的位置"),
     ("an entry is not what its directory says", "有条目与目录所示不符"),
@@ -69,6 +69,6 @@ pub(super) const TABLE: &[Row] = &[
     ("a file in it is not where its directory says", "其中有文件不在目录所示的位置"),
     ("it ends within a file", "在某个文件中间结束"),
     ("a file in the archive uses an unsupported compression method", "压缩包中有文件使用了不支持的压缩方式"),
-    ("the archive has no directory; the file may be incomplete", "压缩包没有目录；文件可能不完整"),
+    ("the archive has no central directory; the file may be incomplete", "压缩包没有目录；文件可能不完整"),
     ("a record of the archive ends early", "压缩包中有记录不完整"),
 ];

@@ -15,7 +15,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{}  the descriptions of the tools", "{0}  工具说明"),
     ("{}  a summary of earlier messages", "{0}  先前消息的摘要"),
     ("{}  messages and calls", "{0}  消息和调用"),
-    ("{}  results of tools", "{0}  工具结果"),
+    ("{}  tool results", "{0}  工具结果"),
     ("{}  lines that replace old results", "{0}  代替旧结果的占位行"),
     ("{}  excerpts of results that were put aside", "{0}  已转存结果的摘录"),
     (

@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Row] = &[
         "The user is asked about `{}`, a part of which is known only when it runs: it may match {}",
         "`{0}` 的一部分在运行时才能确定，因此须先询问用户：它可能匹配{1}",
     ),
-    ("The user is asked because the line is not understood: {}", "无法解析这行命令，因此须先询问用户：{0*}"),
+    ("The user is asked because the line cannot be parsed: {}", "无法解析这行命令，因此须先询问用户：{0*}"),
     ("It is allowed by {}", "根据{0}，允许此调用"),
     ("No rule decides: no allow rule covers `{}`", "没有规则作出决定：没有“允许”规则涵盖 `{0}`"),
     ("No rule matches", "没有匹配的规则"),
@@ -157,7 +157,7 @@ pub(super) const TABLE: &[Row] = &[
     // Plugins.
     ("the plugin cannot be installed: {}", "无法安装插件：{0*}"),
     (
-        "the plugin {} is not the one that you looked at: look at it again",
+        "the plugin {} has changed since you looked at it; look at it again",
         "插件 {0} 与你查看的内容不同：请重新查看",
     ),
     (
@@ -259,7 +259,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{}` may mean tools of several servers; write `mcp__server__tool` in an allow rule",
         "`{0}` 可能指多个服务器的工具；“允许”规则请写 `mcp__server__tool`",
     ),
-    // Why a command line is not understood.
+    // Why a command line cannot be parsed.
     ("it is longer than {} KiB", "超过 {0} KiB"),
     ("it is nested more than {} levels deep", "嵌套超过 {0} 层"),
     ("it has more than {} commands", "命令超过 {0} 条"),

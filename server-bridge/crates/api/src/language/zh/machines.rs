@@ -146,7 +146,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a command needs at least the name of its program", "命令至少需要程序名"),
     ("{} has a NUL byte", "{0*}含有 NUL 字节"),
     (
-        "{} is not UTF-8, and this runner's dialect carries nothing else",
+        "{} is not UTF-8, and this runner's dialect supports nothing else",
         "{0*}不是 UTF-8，而此运行器的协议只能传送 UTF-8",
     ),
     ("standard input", "标准输入"),
@@ -216,7 +216,7 @@ pub(super) const TABLE: &[Row] = &[
     // Downloads, and HTTP requests through a runner.
     ("the download from {} failed, so nothing was written: {}", "从 {0} 下载失败，未写入任何内容：{1*}"),
     (
-        "the URL is not understood: it should be like https://example.com/file",
+        "the URL cannot be parsed; write it like https://example.com/file",
         "无法解析 URL：应形如 https://example.com/file",
     ),
     (

@@ -87,7 +87,7 @@ pub(super) const TABLE: &[Row] = &[
         "记忆的影响超出此会话，因此每次都需要审批",
     ),
     (
-        "this machine's runner is an older one and does not resolve paths: symbolic links may lead elsewhere; update it",
+        "this machine's runner is an older version that does not resolve paths: symbolic links may lead elsewhere; update it",
         "这台机器的运行器版本较旧，无法解析路径：符号链接可能指向别处；请更新运行器",
     ),
     // Why a tool did not run, and how an answer ended.
@@ -400,7 +400,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner is stopping; nothing was written", "运行器正在停止；未写入任何内容"),
     ("the runner gave up on this request; its log says why", "运行器放弃了此请求；原因见其日志"),
     ("the pattern is longer than {} bytes: give a shorter one", "匹配模式超过 {0} 字节：请缩短"),
-    ("the pattern {} is not understood: {}", "无法解析匹配模式 {0}：{1}"),
+    ("the pattern {} cannot be parsed: {}", "无法解析匹配模式 {0}：{1}"),
     ("the upload broke off ({}); nothing was changed", "上传中断（{0}）；未做任何更改"),
     (
         "the upload broke off ({}); nothing was changed: send it again",

@@ -159,7 +159,7 @@ pub struct ChannelList {
 pub struct ChannelCode {
     /// What the person sends in a direct message to the account.
     pub code: String,
-    /// Until when it can be used, in Unix milliseconds: once.
+    /// The time until which it can be used, once, in Unix milliseconds.
     pub expires_at: i64,
     /// The name under which the account is connected; empty if it is not.
     pub connected_as: String,

@@ -3304,7 +3304,7 @@ export interface components {
         };
         /** @description A card. Its texts are data: only those of [`CardPart::Text`] are read as Markdown. Crate `cards` has the limits. */
         CardDocument: {
-            /** @description The answer that was taken. */
+            /** @description The answer that was accepted. */
             answer?: components["schemas"]["CardAnswer"];
             /** @description Its blocks, in their order. */
             blocks: components["schemas"]["CardBlock"][];
@@ -3590,7 +3590,7 @@ export interface components {
             connected_as: string;
             /**
              * Format: int64
-             * @description Until when it can be used, in Unix milliseconds: once.
+             * @description The time until which it can be used, once, in Unix milliseconds.
              */
             expires_at: number;
         };
@@ -5715,7 +5715,7 @@ export interface components {
             price?: components["schemas"]["PriceDocument"] | null;
             /**
              * Format: int32
-             * @description The most tokens of one answer; 16,384 if absent.
+             * @description The maximum number of tokens of one answer; 16,384 if absent.
              */
             reply_tokens?: number | null;
             /**
@@ -8910,7 +8910,7 @@ export interface operations {
             query?: {
                 /** @description Only those that run. */
                 running?: boolean;
-                /** @description The most execs to list; 100 if absent. */
+                /** @description The maximum number of execs to list; 100 if absent. */
                 limit?: number;
             };
             header?: never;
@@ -9176,7 +9176,7 @@ export interface operations {
                 prefix?: string;
                 /** @description A place to use instead of the active one. */
                 on?: string;
-                /** @description The most completions, 100 at most; 20 if absent. */
+                /** @description The maximum number of completions, 100 at most; 20 if absent. */
                 limit?: number;
             };
             header?: never;
@@ -13245,7 +13245,7 @@ export interface operations {
                 chat?: string;
                 /** @description Only those that run. */
                 running?: boolean;
-                /** @description The most tasks to list, 1,000 at most; 100 if absent. */
+                /** @description The maximum number of tasks to list, 1,000 at most; 100 if absent. */
                 limit?: number;
             };
             header?: never;

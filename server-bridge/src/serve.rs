@@ -129,7 +129,7 @@ pub enum StartError {
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// It cannot be determined if there are accounts.
+    /// The server cannot determine whether there are accounts.
     #[error(transparent)]
     Accounts(#[from] accounts::Error),
     /// The remains of an earlier run cannot be settled.

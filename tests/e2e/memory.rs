@@ -202,7 +202,7 @@ fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
     let copy = Chat { client: &client, id: copy.as_str().unwrap().to_owned() };
     assert!(copy.shown("/export?format=json").contains(SECRET) && holds(&bytes("sandbridge.db")));
 
-    // Forgotten by the agent, in the chat, through the API, and the rest by a word.
+    // One is forgotten by the agent, one in the chat, one through the API, and the rest by a word in them.
     chat.say(&format!("Forget that the harbour0x has a bird and a gate: {} memory_edit", ids[0]));
     assert_eq!(model.asked().pop().unwrap().results().pop().unwrap(), "forgotten");
     chat.say(&format!("/memory forget {}", ids[1]));

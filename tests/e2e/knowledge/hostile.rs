@@ -78,7 +78,7 @@ fn zip(entries: &[(&str, Vec<u8>, bool)]) -> Vec<u8> {
     out
 }
 
-/// A content that unpacks to `mib` MiB of one byte, as the program gzip packs it.
+/// Content that unpacks to `mib` MiB of one repeated byte, compressed by the program gzip.
 fn bomb(prefix: &str, mib: usize) -> Vec<u8> {
     let mut gzip =
         Command::new("gzip").arg("-9").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

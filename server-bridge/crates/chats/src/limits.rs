@@ -57,7 +57,7 @@ pub const SUB_AGENTS_IN_BACKGROUND: u64 = 3;
 pub const SUB_AGENT_END_PATIENCE_MS: u64 = 30_000;
 /// The most messages that can be queued in one chat while an answer is in progress.
 pub const TURNS_QUEUED: usize = 32;
-/// The most tokens of one answer, unless the model's settings say otherwise.
+/// The maximum number of tokens of one answer, unless the model's settings say otherwise.
 pub const REPLY_TOKENS: u32 = 16_384;
 /// The size of a model's window in tokens, conversation and answer together, unless its settings say otherwise.
 pub const WINDOW_TOKENS: u32 = 200_000;

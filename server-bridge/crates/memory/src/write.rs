@@ -358,7 +358,7 @@ mod tests {
             assert_eq!(items.len(), 2);
             assert!(items.iter().all(|item| (item.scope == MemoryScope::Agent) == is_agents), "{items:?}");
         }
-        // An item with the same name of another holder keeps its text, and the id of another holder's item supersedes nothing.
+        // Another holder's item with the same name keeps its text, and the id of another holder's item supersedes nothing.
         let monday = Write { text: "Monday", ..on_box };
         assert!(matches!(write(&store, holders[1], &monday, Standing::Asked).await, Ok(Written::Updated(_))));
         let friday = store.memory_items(user).await.unwrap()[0].clone();

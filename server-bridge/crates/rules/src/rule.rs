@@ -14,11 +14,11 @@ use crate::wild::{Wild, WildError};
 /// The effect of a rule on a call that it matches; the strictest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
-    /// It may not be done.
+    /// The call is denied.
     Deny,
     /// The user is asked, in every mode.
     Ask,
-    /// It may be done without asking.
+    /// The call is allowed without asking.
     Allow,
 }
 

@@ -256,7 +256,7 @@ mod tests {
         let most = writing().most;
         let settles = async |in_use| {
             let settled = async {
-                // A connection is given back by a task of its own.
+                // A separate task returns the connection to the pool.
                 while writing() != (PoolUse { purpose: "write", in_use, most }) {
                     tokio::task::yield_now().await;
                 }

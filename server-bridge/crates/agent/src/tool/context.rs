@@ -47,7 +47,7 @@ pub trait Host: Send + Sync {
     /// Stops the sub-agent with this chat, which the chat's agent called in the background, and waits a moment for it to end; true if
     /// it has ended.
     ///
-    /// Fails if that cannot be found out.
+    /// Fails if this cannot be determined.
     fn end_sub_agent<'a>(&'a self, _sub_agent: &'a ChatId) -> BoxFuture<'a, Result<bool, Failure>> {
         Box::pin(async { Err(Failure::Told("sub-agents are available only in chats".to_owned())) })
     }

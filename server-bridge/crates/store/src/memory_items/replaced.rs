@@ -85,7 +85,7 @@ impl Store {
             Some(replaces) => Some(item_in(&mut transaction, holder, replaces).await?),
             None => None,
         };
-        // A text for an item that no longer applies would never be used, so that it becomes an item of its own.
+        // A text for an item that no longer applies would never be used, so it becomes a new item.
         let kept = match changed.filter(|item| item.superseded_by.is_none()) {
             Some(item) => {
                 let change = MemoryChange {

@@ -188,7 +188,7 @@ test("an error stays with the form, which keeps its contents; after a change of 
   await press("Install");
   await waitFor(() => expect(problems()).toEqual(["no room"]));
   await press("Install");
-  await waitFor(() => expect(problems()).toEqual(["The files changed since you looked at them, so nothing was installed. Look at the plugin again."]));
+  await waitFor(() => expect(problems()).toEqual(["The files changed since you looked at them, so nothing was installed. Inspect the plugin again."]));
   expect(screen.queryByRole("button", { name: "Install" })).toBeNull();
   expect(screen.getByLabelText<HTMLInputElement>("Source").value).toBe("npm:guard");
   await press("Inspect");

@@ -7,7 +7,7 @@ export const channels: Room<"settings">["channels"] = {
   states: { off: "已关闭", connecting: "连接中", connected: "已连接", down: "已断开", refused: "被拒绝" },
   shared: "共享",
   own: "你自己的",
-  of: "属于 {{owner}}",
+  of: "所有者：{{owner}}",
   connectedAs: "连接身份：{{name}}",
   lastTraffic: "最近通信：{{when}}",
   gap: "可能漏收了消息：{{why}}",

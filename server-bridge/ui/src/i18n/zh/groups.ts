@@ -168,5 +168,5 @@ export const groups: Room<"groups"> = {
   nothingYet: "还没有输出。",
   newOutput: "替换后的输出",
   whatToChange: "需要修改的内容",
-  replies: { approve: "批准", edit: "修改输出", redo: "重做", more: "追加一份预算", stop: "停止运行" },
+  replies: { approve: "批准", edit: "修改输出", redo: "重做", more: "再追加同样的预算", stop: "停止运行" },
 };

@@ -29,7 +29,7 @@ export const plugins: Room<"settings">["plugins"] = {
   shared: "已共享",
   share: "共享",
   shareName: "共享 {{name}}",
-  shareQuestion: "与此服务器的所有用户共享 {{name}}？他们可以安装它的副本。",
+  shareQuestion: "与本服务器的所有用户共享 {{name}}？他们可以安装它的副本。",
   unshare: "停止共享",
   unshareName: "停止共享 {{name}}",
   hasUpdate: "来源处现在有不同的版本。",
@@ -40,7 +40,7 @@ export const plugins: Room<"settings">["plugins"] = {
     title: "插件市场",
     about: "插件市场是一份插件清单。添加市场不会安装任何内容，更新市场也不会改动已安装的内容。",
     none: "你没有添加插件市场。",
-    read: "{{source}} · 读取于{{ago}}",
+    read: "{{source}} · 读取时间：{{ago}}",
     source: "市场来源",
     sourceHint:
       "github:OWNER/REPOSITORY[@REVISION]、https://…（.tar.gz 或 .zip 归档，或 marketplace.json），或 runner:NAME:DIRECTORY（运行器工作区中的目录）。",
@@ -50,8 +50,8 @@ export const plugins: Room<"settings">["plugins"] = {
     removeQuestion: "移除 {{name}}？从中安装的插件会保留。",
   },
   shelf: {
-    title: "此服务器上共享的插件",
-    about: "此服务器的用户共享的插件。你可以先查看，再安装副本。",
+    title: "本服务器上共享的插件",
+    about: "本服务器的用户共享的插件。你可以先查看，再安装副本。",
     none: "还没有人共享插件。",
     yours: "你的",
     remove: "下架",

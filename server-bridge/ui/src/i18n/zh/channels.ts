@@ -14,7 +14,7 @@ export const channels: Room<"settings">["channels"] = {
   counts: "待发送 {{waiting}} 条，未能发送 {{failed}} 条，可能重复发送 {{unsure}} 条",
   deliveries: "通过 HTTP 推送消息的平台请使用此地址：{{address}}",
   link: "绑定",
-  linkName: "获取 {{name}} 的绑定码",
+  linkName: "绑定到 {{name}}",
   codeName: "{{name}} 的绑定码",
   send: "请在 {{until}} 前把此绑定码私信发送给 {{to}}。切勿发到群里。",
   copyCode: "复制绑定码",

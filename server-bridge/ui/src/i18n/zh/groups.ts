@@ -18,7 +18,7 @@ export const groups: Room<"groups"> = {
   askedFor: "{{agent}}（由 {{person}} 发起）",
   calls: {
     queued: "{{agent}}（{{place}}）将回答 {{person}}。",
-    waiting: "{{agent}} 正在等待 {{place}}，以便回答 {{person}}。",
+    waiting: "{{place}} 恢复在线后，{{agent}} 将回答 {{person}}。",
     running: "{{agent}} 正在 {{place}} 上为 {{person}} 工作…",
     done: "{{agent}} 已回答 {{person}}。",
     failed: "{{agent}}（{{place}}）未能回答 {{person}}。",

@@ -15,7 +15,7 @@ export const memory: Room<"settings">["memory"] = {
     letta: "每个提示词都包含核心块。其余记忆和以前的会话由智能体用工具搜索。",
     flat: "每个提示词都包含所有记忆，以及工作区的 memory/MEMORY.md 和今天、昨天的笔记。",
   },
-  fromChats: "从你的会话中提议",
+  fromChats: "根据你的会话提议记忆",
   on: "开启",
   off: "关闭",
   fromChatsHint: "快速模型会对每个会话读取一次你的消息，并提议要记住的内容；这可能产生费用。",

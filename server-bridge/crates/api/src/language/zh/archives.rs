@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a record is malformed", "有记录的格式有误"),
     ("more than 10,000 directories lack their owner's permissions", "缺少所有者权限的目录超过 10,000 个"),
     ("the link points outside the directory that is copied", "链接指向所复制目录之外"),
-    ("{} entries were left out, the first is {}", "有 {0} 个条目未处理，第一个是 {1}"),
+    ("{} entries were left out, the first is {}", "略过了 {0} 个条目，第一个是 {1}"),
     ("it is protected: it can be read but not changed", "受保护：可以读取，但不能更改"),
     ("it is not a name", "不是有效的名称"),
     ("it is no longer a symbolic link", "它已不再是符号链接"),

@@ -57,11 +57,11 @@ const CHINESE: &[Row] = &[
     (" Esc cancels ", " Esc 取消 "),
     (
         "Say something · ! runs a command · /help · Ctrl+K all commands",
-        "输入内容 · !命令 · /help · Ctrl+K 所有命令",
+        "输入消息 · ! 运行命令 · /help · Ctrl+K 所有命令",
     ),
     // An empty chat, and more lines below.
     (" ↓ {} more · Ctrl+End ", " ↓ 还有 {0} 行 · Ctrl+End "),
-    ("There are no messages yet. Where commands run: {}.", "这里还没有内容。命令运行位置：{0}。"),
+    ("There are no messages yet. Where commands run: {}.", "这里还没有消息。命令运行位置：{0}。"),
     ("!ls            runs a command there", "!ls            在该处运行命令"),
     ("/help          lists the slash commands", "/help          列出斜杠命令"),
     ("Ctrl+K         lists all actions", "Ctrl+K         列出所有操作"),
@@ -80,9 +80,9 @@ const CHINESE: &[Row] = &[
     ("could not run", "无法运行"),
     ("lost", "已失联"),
     ("denied by the sandbox", "被沙箱拒绝"),
-    ("on {}", "在 {0} 上"),
+    ("on {}", "位置：{0}"),
     ("asked by the sub-agent {}", "由子智能体 {0} 请求"),
-    ("whole output in {}", "完整输出在 {0}"),
+    ("whole output in {}", "完整输出见 {0}"),
     ("↳ step {} · {}", "↳ 第 {0} 步 · {1}"),
     ("│ … {} earlier", "│ … 更早的 {0} 行"),
     ("│ … {} earlier · Tab, Enter unfolds", "│ … 更早的 {0} 行 · Tab、Enter 展开"),
@@ -340,7 +340,7 @@ mod tests {
     fn the_chats_and_the_banner_are_translated_with_what_they_name() {
         let say = |text: &str| say(Language::Chinese, text);
         assert_eq!(["open", "just now", "3 min ago"].map(say), ["当前会话", "刚刚", "3 分钟前"]);
-        assert_eq!(say("on the Docker container"), "在 Docker 容器 上");
+        assert_eq!(say("on the Docker container"), "位置：Docker 容器");
         let why = "cannot reach the server at http://a:1: refused; is it running, and is --server (or SANDBRIDGE_SERVER) right?";
         let lost = say(&format!(" Not connected, trying again in 3 s: {why} "));
         assert_eq!(

@@ -27,7 +27,7 @@ export const groups: Room<"groups"> = {
   stop: "停止",
   stopAgent: "停止 {{agent}}",
   message: "消息",
-  placeholder: "发送给群组的消息；用 @ 询问智能体",
+  placeholder: "给群组发消息；用 @ 询问智能体",
   send: "发送",
   agents: "智能体",
   everyAgent: "你可以询问的所有智能体",

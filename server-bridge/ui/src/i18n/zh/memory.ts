@@ -50,7 +50,7 @@ export const memory: Room<"settings">["memory"] = {
   forgetName: "忘记 {{name}}",
   question: "忘记 {{name}} 及其历史？",
   history: "以前的内容",
-  replacedBy: "{{when}}被替换（新内容{{who}}）",
+  replacedBy: "{{when}} 被替换（新内容{{who}}）",
   onlyOn: "仅用于 {{name}}",
   replaces: "将修改 #{{id}}",
   wouldReplace: "将取代 #{{id}}：{{text}}",

@@ -3,7 +3,7 @@ import type { Room } from "../words";
 export const plugins: Room<"settings">["plugins"] = {
   title: "你的插件",
   about: "插件的钩子和 MCP 服务器与模型的命令一样，在会话所在的机器上隔离运行。插件不会自行更新。",
-  none: "你没有插件。可在下方安装：为 Claude Code 编写的插件和 Agent Plugins 可直接使用。",
+  none: "还没有插件。可在下方安装：为 Claude Code 编写的插件和 Agent Plugins 可直接使用。",
   used: "使用中",
   notUsed: "未使用",
   installedAt: "安装时间：{{ago}}",
@@ -32,7 +32,7 @@ export const plugins: Room<"settings">["plugins"] = {
   shareQuestion: "与本服务器的所有用户共享 {{name}}？他们可以安装它的副本。",
   unshare: "停止共享",
   unshareName: "停止共享 {{name}}",
-  hasUpdate: "来源处现在有不同的版本。",
+  hasUpdate: "来源现在提供不同的版本。",
   have: "已安装",
   newCopy: "有不同版本",
   lookAtName: "查看 {{name}}",
@@ -66,7 +66,7 @@ export const plugins: Room<"settings">["plugins"] = {
   kindHints: { source: "由 Sandbridge 服务器下载。", archive: "由浏览器上传。" },
   source: "来源地址",
   sourceHint:
-    "https://…（.tar.gz 或 .zip 归档）、npm:NAME[@VERSION]、github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]，PLUGIN@MARKETPLACE 或 PLUGIN@github:OWNER/REPOSITORY（市场中的插件），或 shelf:OWNER/NAME（共享的插件）。",
+    "https://…（.tar.gz 或 .zip 归档）、npm:NAME[@VERSION]、github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]、PLUGIN@MARKETPLACE 或 PLUGIN@github:OWNER/REPOSITORY（市场中的插件），或 shelf:OWNER/NAME（共享的插件）。",
   file: "归档文件",
   fileHint: ".tar.gz 或 .zip 归档，最大 32 MiB。",
   fileTooLarge: "文件超过 32 MiB。请选择较小的文件，或从来源安装插件。",

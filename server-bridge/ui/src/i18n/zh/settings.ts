@@ -172,7 +172,7 @@ export const settings: Room<"settings"> = {
       profile: "沙箱配置",
       runsAs: "运行身份",
       both: "{{user}}；经批准可使用 {{other}}",
-      kill: "终止方式",
+      kill: "进程终止方式",
       version: "版本",
       until: "令牌有效期至",
     },

@@ -175,7 +175,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{}: another file is already the tool {}", "{0}：工具 {1} 已由另一个文件提供"),
     (
         "{}: it is not a tool: make it executable with `chmod +x {}`",
-        "{0}：还不是工具：请用 `chmod +x {1}` 添加可执行权限",
+        "{0}：还不是工具；请用 `chmod +x {1}` 添加可执行权限",
     ),
     ("it exited with {}: {}", "退出码为 {0}：{1}"),
     ("it exited with {}", "退出码为 {0}"),

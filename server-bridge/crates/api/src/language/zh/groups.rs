@@ -224,7 +224,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is one too many: the group has {}; remove one first", "{0}已达上限：群组已有 {1} 个；请先移除一个"),
     (
         "a chain needs at least one step, such as `1. @writer: Write a story.`",
-        "链至少需要一步，例如 `1. @writer: Write a story.`",
+        "链至少需要一步，例如 `1. @writer: 写一个故事。`",
     ),
     ("reader", "查看者"),
     ("member", "成员"),
@@ -303,7 +303,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "begin each step with its number and its agent, such as `1. @writer: Write a story.`",
-        "请以编号和智能体作为每一步的开头，例如 `1. @writer: Write a story.`",
+        "请以编号和智能体作为每一步的开头，例如 `1. @writer: 写一个故事。`",
     ),
     ("`[{}]` needs a number, such as [retries 2]", "`[{0}]` 需要一个数字，例如 [retries 2]"),
     ("`[{}]` needs a time, such as [limit 10m]", "`[{0}]` 需要一个时长，例如 [limit 10m]"),

@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no MCP server with this hash waits for approval; it may have changed since you looked at it: see `sandbridge mcp-server list`",
-        "没有与此哈希对应的待批准 MCP 服务器；它可能在你查看后发生了改动；请用 `sandbridge mcp-server list` 查看",
+        "没有与此哈希对应的 MCP 服务器等待批准；它可能在你查看之后已改变：请用 `sandbridge mcp-server list` 查看",
     ),
     (
         "you approved no MCP server with this hash; see `sandbridge mcp-server list`",

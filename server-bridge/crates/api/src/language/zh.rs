@@ -1,7 +1,8 @@
-//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 子智能体 sub-agent, 令牌 token of a runner, 沙箱 sandbox, 工作区 workspace,
-//! 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page, 节点 node, 密钥 key or secret; a token of a model stays token.
-//! 审批 approval (批准 one that is given), 人工确认 gate, 链 chain, 群组 group of people and agents (群 a messenger's), 钩子 hook, 规则 rule, 记忆 memory,
-//! 知识库 knowledge, 文档集 collection; 响应 what a program answers, 回答 what a model or a person does; 本服务器 this server.
+//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 子智能体 sub-agent, 令牌 token of a runner, 沙箱 sandbox,
+//! 工作区 workspace, 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page, 节点 node, 密钥 key or secret;
+//! a token of a model stays token. 审批 approval (批准 one that is given), 人工确认 gate, 链 chain, 群组 group of people and agents (群 a
+//! messenger's), 钩子 hook, 规则 rule, 记忆 memory, 知识库 knowledge, 文档集 collection; 响应 what a program answers, 回答 what a model or a
+//! person does; 本服务器 this server.
 
 mod archives;
 mod automations;

@@ -1,5 +1,8 @@
-//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace,
-//! 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page; a token of a model stays token.
+//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 子智能体 sub-agent, 令牌 token of a runner, 沙箱 sandbox,
+//! 工作区 workspace, 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page, 节点 node, 密钥 key or secret;
+//! a token of a model stays token. 审批 approval (批准 one that is given), 人工确认 gate, 链 chain, 群组 group of people and agents (群 a
+//! messenger's), 钩子 hook, 规则 rule, 记忆 memory, 知识库 knowledge, 文档集 collection; 响应 what a program answers, 回答 what a model or a
+//! person does; 本服务器 this server.
 
 mod archives;
 mod automations;
@@ -61,7 +64,7 @@ const TABLE: &[Row] = &[
     ("failed logins", "登录失败次数"),
     ("refused keys", "使用无效密钥的次数"),
     ("searches at once", "同时进行的搜索"),
-    ("downloads that were requested but not started", "已准备但未开始的下载"),
+    ("downloads that were requested but not started", "已请求但未开始的下载"),
     ("codes that were requested but not used", "已获取但未使用的登录码"),
     ("the name or the password is wrong", "用户名或密码错误"),
     (
@@ -217,10 +220,10 @@ const TABLE: &[Row] = &[
     ),
     ("stop what is running in this chat", "停止此会话中正在运行的命令和回答"),
     ("list this chat's background commands and sub-agents", "列出此会话的后台命令和后台子智能体"),
-    ("end one of them, with everything it started", "结束其中一条命令及其启动的所有进程"),
+    ("end one of them, with everything it started", "结束其中一项及其启动的所有进程"),
     (
         "take back your last message and its answer, and restore the files it changed",
-        "撤回你的上一条消息及其后的对话，并恢复被更改的文件",
+        "撤回你的上一条消息及其回答，并恢复被更改的文件",
     ),
     ("the same, overwriting changes made to those files since", "同上，并覆盖此后对这些文件所做的更改"),
     ("list your messages that can be taken back", "列出可以撤回的消息"),
@@ -290,7 +293,7 @@ const TABLE: &[Row] = &[
     ("There is no memory {}; /memory lists them.", "找不到记忆 {0}；/memory 会列出所有记忆。"),
     (
         "Write /memory, /memory add TEXT, /memory accept ID, or /memory forget ID.",
-        "请输入 /memory、/memory add 文本、/memory accept 编号 或 /memory forget 编号。",
+        "请输入 /memory、/memory add 内容、/memory accept 编号 或 /memory forget 编号。",
     ),
     ("Memories that were recalled with the last message:", "随最近一条消息调出的记忆："),
     ("Proposals, which are used only if you accept them:", "提议（只有你接受后才会使用）："),
@@ -324,7 +327,7 @@ const TABLE: &[Row] = &[
     ),
     (
         "A sub-agent of that answer is still at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.",
-        "那里调用的一个子智能体仍在后台工作。请等待其结束，或用 /cancel 停止，然后再撤回。",
+        "该回答调用的一个子智能体仍在后台工作。请等待其结束，或用 /cancel 停止，然后再撤回。",
     ),
     ("There is nothing to take back in this chat.", "此会话中没有可以撤回的内容。"),
     ("Only {} of the messages in this chat can be taken back.", "此会话中只有 {0} 条消息可以撤回。"),

@@ -7,7 +7,7 @@ pub(super) const TABLE: &[Row] = &[
     // What a person reads on a messenger.
     (
         "You are linked as {}. What you write here goes to your own chat; /help shows what works.",
-        "已绑定为用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
+        "已绑定用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
     ),
     (
         "{} of your messages are already waiting here; further ones are dropped.",
@@ -80,7 +80,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} has more than {} MiB, the most that can be sent", "{0} 超过 {1} MiB 的发送上限"),
     (
         "/send FILE  send a file from this chat's workspace to this conversation",
-        "/send FILE  把此会话工作区中的文件发送到当前对话",
+        "/send 文件名  把此会话工作区中的文件发送到当前对话",
     ),
     ("/group on  answer in this group; /group off ends that", "/group on  在本群回复；/group off 停止回复"),
     (
@@ -143,11 +143,14 @@ pub(super) const TABLE: &[Row] = &[
         "此平台只允许机器人回复消息，无法在这里接收通知；请选择其他平台上的对话",
     ),
     ("The server has started.", "服务器已启动。"),
-    ("Runners that have been offline for a while (user: runner):", "已离线一段时间且尚未恢复（用户：运行器）："),
-    ("Automations that failed (user: automation):", "运行失败的自动任务（用户：任务）："),
+    (
+        "Runners that have been offline for a while (user: runner):",
+        "已离线一段时间且尚未恢复（用户：运行器）：",
+    ),
+    ("Automations that failed (user: automation):", "运行失败的自动任务（用户：自动任务）："),
     (
         "Automations that the server paused; their owners can read why, and resume them (user: automation):",
-        "被服务器暂停的自动任务；所有者可查看原因并恢复（用户：任务）：",
+        "被服务器暂停的自动任务；所有者可查看原因并恢复（用户：自动任务）：",
     ),
     (
         "Too many wrong passwords were tried for these users, so further logins are refused for a while:",

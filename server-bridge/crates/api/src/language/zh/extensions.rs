@@ -103,7 +103,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "you have no marketplace {}; `sandbridge plugin marketplace add SOURCE` adds one",
-        "你没有插件市场 {0}；可用 `sandbridge plugin marketplace add SOURCE` 添加",
+        "你没有插件市场 {0}；可用 `sandbridge plugin marketplace add 来源` 添加",
     ),
     (
         "you have a marketplace {} from {}; remove it first: `sandbridge plugin marketplace remove {}`",
@@ -134,7 +134,7 @@ pub(super) const TABLE: &[Row] = &[
         "Approved: {}. Changed since they were shown, and not approved: {}. Write /trust again.",
         "已批准 {0} 项。另有 {1} 项在你查看之后已改变，未批准；请再次发送 /trust。",
     ),
-    ("This server has no extensions to approve.", "此服务器没有需要批准的扩展。"),
+    ("This server has no extensions to approve.", "本服务器没有需要批准的扩展。"),
     (
         "show what the workspace defines that you have not approved, and ask for approval",
         "查看工作区定义的、你尚未批准的内容，并请求批准",
@@ -175,7 +175,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{}: another file is already the tool {}", "{0}：工具 {1} 已由另一个文件提供"),
     (
         "{}: it is not a tool: make it executable with `chmod +x {}`",
-        "{0}：还不是工具：请用 `chmod +x {1}` 添加可执行权限",
+        "{0}：还不是工具；请用 `chmod +x {1}` 添加可执行权限",
     ),
     ("it exited with {}: {}", "退出码为 {0}：{1}"),
     ("it exited with {}", "退出码为 {0}"),

@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no HTTP tool with this hash waits for approval; it may have changed since you looked at it: see `sandbridge http-tool list`",
-        "没有与此哈希对应的待批准 HTTP 工具；它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
+        "没有与此哈希对应的 HTTP 工具等待批准；它可能在你查看之后已改变：请用 `sandbridge http-tool list` 查看",
     ),
     (
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
@@ -284,7 +284,7 @@ pub(super) const TABLE: &[Row] = &[
         "包括别名重复的内容，超过 {0} 个值或 {1} 字节",
     ),
     ("JSON has no such number", "JSON 中没有这样的数字"),
-    ("a key is not a text", "有的键不是文本"),
+    ("a key is not a text", "某个键不是文本"),
     ("`<<` stands for fields only", "`<<` 只能用于字段"),
     (
         "the HTTP tool {} was changed or removed since this turn began, and nothing was sent; search for it again with the next message",

@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server stops", "服务器正在停止"),
     // Docker and containers.
-    ("the container is paused: docker unpause {}", "容器已暂停：docker unpause {0}"),
+    ("the container is paused: docker unpause {}", "容器已暂停；请运行 docker unpause {0}"),
     (
         "{}: the engine's disk is full; make room there (docker system df)",
         "{0*}：Docker 引擎的磁盘已满；请在该处腾出空间（docker system df）",
@@ -74,7 +74,7 @@ pub(super) const TABLE: &[Row] = &[
         "image {}, which this server started with, is no longer on this machine: docker pull {}, and start the server again",
         "本服务器启动时所用的镜像 {0} 已不在这台机器上：请运行 docker pull {1}，然后重新启动服务器",
     ),
-    ("image {} is not on this machine: docker pull {}", "这台机器上没有镜像 {0}：docker pull {1}"),
+    ("image {} is not on this machine: docker pull {}", "这台机器上没有镜像 {0}；请运行 docker pull {1}"),
     (
         "this server runs in a container, and the engine cannot see {} there; mount its directory from the engine's machine, or say what it is called there with --docker-path-map {}=HOST_DIRECTORY",
         "本服务器在容器中运行，Docker 引擎看不到其中的 {0}；请从引擎所在的机器挂载该目录，或用 --docker-path-map {1}=HOST_DIRECTORY 指明它在那台机器上的路径",
@@ -104,7 +104,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner has no standard streams", "运行器没有标准输入输出"),
     (
         "its handshake failed: {}; see its output in the server's log",
-        "其握手失败：{0*}；请在服务器日志中查看其输出",
+        "握手失败：{0*}；请在服务器日志中查看其输出",
     ),
     (
         "they would not be confined there: {} missing; `sandbridge-runner doctor` says why",

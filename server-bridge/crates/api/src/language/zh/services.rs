@@ -131,7 +131,7 @@ pub(super) const TABLE: &[Row] = &[
     ("some of its output was lost", "其部分输出已丢失"),
     ("its annotations have {} bytes; the maximum is {}", "其注解有 {0} 字节；最多可用 {1} 字节"),
     ("its schema has {} bytes; the maximum is {}", "其 JSON Schema 有 {0} 字节；最多可用 {1} 字节"),
-    ("its schema is not that of an object", "其 JSON Schema 不是对象的"),
+    ("its schema is not that of an object", "其 JSON Schema 描述的不是对象"),
     ("it reported nothing for {} s; the call was cancelled", "它已 {0} 秒没有任何报告；调用已取消"),
     ("its login has no state", "其登录没有 state"),
     ("no random numbers are available", "没有可用的随机数"),

@@ -33,7 +33,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the provider refused the request ({})", "提供商拒绝了请求（{0}）"),
     (
         "the provider's answer cannot be parsed: {}; is it the right kind of provider?",
-        "无法解析提供商的回复：{0}；提供商类型是否正确？",
+        "无法解析提供商的响应：{0}；提供商类型是否正确？",
     ),
     ("the model's runner cannot be used: {}", "无法使用该模型的运行器：{0}"),
     // Settings and keys.

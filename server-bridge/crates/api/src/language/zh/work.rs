@@ -275,7 +275,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "runner {} answered with {}; update it, or report this",
-        "运行器 {0} 的回复无效（{1}）；请更新它，或报告此问题",
+        "运行器 {0} 的响应无效（{1}）；请更新它，或报告此问题",
     ),
     ("runner {} did not answer within {} s", "运行器 {0} 在 {1} 秒内没有响应"),
     (
@@ -376,7 +376,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the files are larger than 64 GiB in total", "文件总大小超过 64 GiB"),
     (
         "git's hooks and configuration, and the directories above them, can be read but not changed: the user's own git obeys them (--allow-git-config on the runner's machine lifts this)",
-        "git 的钩子和配置及其上级目录可以读取但不能更改，因为用户自己的 git 会遵循它们（在运行器的机器上使用 --allow-git-config 可解除限制）",
+        "Git 的钩子和配置及其上级目录可以读取但不能更改，因为用户自己的 Git 会遵循它们（在运行器的机器上使用 --allow-git-config 可解除限制）",
     ),
     (
         "this runner was started with the profile read-only; nothing can be changed through it",

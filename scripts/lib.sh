@@ -55,15 +55,15 @@ need() {
     fi
 }
 
-# need_disk: tells if less is free than a checkout takes once it is built and tested (`du -sh .`: 5 GiB with CI set, 12 without). A linker
-# on a full disk says no more than "Bus error".
+# need_disk: warns if the free space is less than a built and tested checkout needs (`du -sh .`: 5 GiB with CI set, 12 without). A linker
+# on a full disk only reports "Bus error".
 DISK_GIB=12
 need_disk() {
     local free
     mkdir -p "$TARGET_DIR"
     free=$(df --output=avail -BG "$TARGET_DIR" | tail -1 | tr -dc 0-9)
     [ "$free" -ge "$DISK_GIB" ] || [ -d "$TARGET_DIR/debug" ] ||
-        say "$free GiB are free at $TARGET_DIR, and a build with its tests takes $DISK_GIB: free some if it fails"
+        say "only $free GiB are free at $TARGET_DIR, and a build with its tests takes $DISK_GIB GiB: free some space if it fails"
 }
 
 need_toolchain() {
@@ -236,7 +236,7 @@ dependencies() {
         [[ $ours != *" ${name%-*} "* ]] || continue
         cp -a "$entry" "$to/.fingerprint/"
         if [ -d "$from/build/$name" ]; then cp -a "$from/build/$name" "$to/build/"; fi
-        # The same files twice, where one disk has both: compilers replace a file, and do not write into it.
+        # Hard links where both trees are on one disk: compilers replace a file instead of writing into it.
         find "$from/deps" -maxdepth 1 -name "*-${name##*-}*" -exec cp -a $link -t "$to/deps" {} +
     done
     mv "$to" "$kept"

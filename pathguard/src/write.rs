@@ -55,8 +55,8 @@ impl PendingFile {
         self.commit_with(RenameFlags::empty())
     }
 
-    /// The same, but replaces nothing, not even what appeared a moment ago. On a file system that cannot rename without replacing, such a
-    /// moment remains.
+    /// Like [`PendingFile::commit`], but never replaces an existing entry, not even one created just before the rename. File systems
+    /// without an atomic no-replace rename leave a short race between the check and the rename.
     ///
     /// # Errors
     /// `AlreadyExists` if something has the name; otherwise as [`PendingFile::commit`].
@@ -93,7 +93,7 @@ impl PendingFile {
         let renamed = match flags.is_empty() {
             true => replace(),
             false => match rustix::fs::renameat_with(directory, &temporary, directory, name, flags) {
-                // The errors with which file systems and kernels report that they do not know the flags.
+                // File systems and kernels that do not support the flags report one of these errors.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => match self.place.metadata() {
                     Ok(_) => Err(Error::AlreadyExists),
                     Err(Error::NotFound) => replace(),

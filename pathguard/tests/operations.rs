@@ -126,7 +126,7 @@ fn a_new_file_replaces_nothing_not_even_what_appears_right_before_its_commit() {
     assert_eq!(std::fs::read(arena.root().join("file")).unwrap(), b"old");
     assert_eq!(names(&root, "."), ["directory", "file", "free", "link"]);
 
-    // Of many at the same time one gets the name.
+    // Of several concurrent commits, exactly one gets the name.
     let pending: Vec<_> = (0..8).map(|_| begun("wanted")).collect();
     let committed = std::thread::scope(|scope| {
         let threads: Vec<_> =

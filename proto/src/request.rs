@@ -328,7 +328,7 @@ pub struct WriteFile {
     pub parents: bool,
     /// Bytes that will follow, if known; a different count fails.
     pub size_bytes: Option<u64>,
-    /// Fails with `precondition_failed` unless the present content has this SHA-256.
+    /// Fails with `precondition_failed` unless the current content has this SHA-256.
     pub if_match: Option<[u8; 32]>,
 }
 

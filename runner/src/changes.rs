@@ -31,7 +31,7 @@ pub(crate) struct Change {
 
 /// The decision about a change: carry it out, or wait for its answer.
 pub(crate) enum Begin {
-    /// Carry it out, and settle it.
+    /// Carry out the change, then store its answer.
     New(Rc<Change>),
     /// It was requested before; wait for its answer.
     Known(Rc<Change>),

@@ -99,8 +99,8 @@ pub const TERMINALS_PER_COMMAND: u32 = 256;
 /// The longest name of a terminal's type, in bytes.
 pub const TERMINAL_NAME_BYTES: usize = 64;
 
-/// The interval of retries to write to a terminal that accepted nothing, in milliseconds: it does not always report when it
-/// does again.
+/// The interval between attempts to write to a terminal that accepted nothing, in milliseconds: a terminal does not always
+/// report that it can be written to again.
 pub const TERMINAL_RETRY_MS: u64 = 50;
 
 /// How much earlier than the runner a command is killed when memory runs out, in the kernel's points of 1,000.

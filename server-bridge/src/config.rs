@@ -90,7 +90,7 @@ pub struct ServeArgs {
     /// Where the server stores its data.
     #[command(flatten)]
     pub database: DatabaseArgs,
-    /// Where the long values of its database are.
+    /// The bucket for long values of the database.
     #[command(flatten)]
     pub blobs: BlobsArgs,
     /// How people and runners reach this server, as https://HOST or https://HOST:PORT; shown in the command for a new runner
@@ -143,7 +143,7 @@ pub struct Config {
     pub home: PathBuf,
     /// The database file, or the PostgreSQL database.
     pub database: Location,
-    /// The bucket of its long values, if they are not in the database.
+    /// The bucket for long values; `None` if they are stored in the database.
     pub blobs: Option<s3::Bucket>,
     /// `ADDRESS:PORT`; a host name is looked up.
     pub listen: String,

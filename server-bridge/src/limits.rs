@@ -58,11 +58,11 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 pub const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time that answers may go on when the server is asked to stop.
 pub const DRAIN_MAX: Duration = Duration::from_secs(3600);
-/// The steps in which a draining node gives up its homes, one each [`DRAIN_CHECK`]: 10 s.
+/// The number of steps in which a draining node gives up its homes, one every [`DRAIN_CHECK`]: 10 s in all.
 pub const DRAIN_STEPS: usize = 100;
 /// How often a draining server looks if answers are still in progress.
 pub const DRAIN_CHECK: Duration = Duration::from_millis(100);
-/// How often a node that has given up its homes looks if a late claim added one.
+/// How often a drained node checks whether a late claim added a home.
 pub const DRAINED_CHECK: Duration = Duration::from_secs(1);
 
 /// The largest JSON body that holds files, in bytes: a plugin of 32 MiB in base64.
@@ -150,9 +150,9 @@ pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often ended sessions and forgotten tokens are deleted.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
-/// How often the server looks if objects that no row names are to be deleted.
+/// How often the server checks whether objects that no row names are due for deletion.
 pub const BLOB_SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
-/// How often the server deletes expired tickets and codes, and counts of failed logins that are over.
+/// How often the server deletes expired tickets, codes and counts of failed logins.
 pub const SIGN_IN_PURGE_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the server looks for idle chats from which memories are to be proposed.
 pub const MEMORISE_INTERVAL: Duration = Duration::from_secs(600);

@@ -129,7 +129,7 @@ pub enum StartError {
     /// The store cannot be opened or prepared.
     #[error(transparent)]
     Store(#[from] store::Error),
-    /// It cannot be determined if there are accounts.
+    /// The server cannot determine whether there are accounts.
     #[error(transparent)]
     Accounts(#[from] accounts::Error),
     /// The remains of an earlier run cannot be settled.
@@ -178,7 +178,7 @@ async fn run(args: ServeArgs, home: Option<&Path>) -> anyhow::Result<()> {
         let asked = async {
             tokio::select! {
                 () = signalled() => {}
-                // It lost the right to its database.
+                // The server lost the right to its database.
                 () = shutdown.cancelled() => {}
             }
             stop.cancel();

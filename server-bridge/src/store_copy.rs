@@ -29,7 +29,7 @@ enum StoreCommand {
         /// The database to copy it into: an empty one, or a file that is created
         #[arg(long, value_name = "FILE|URL")]
         to: String,
-        /// The --blobs of the server of a PostgreSQL database that is copied to a file, which then holds all values itself; with the same
+        /// The --blobs of the server whose PostgreSQL database is copied to a file, which then holds all values itself; needs the same
         /// variables in the environment
         #[arg(long, value_name = "s3://BUCKET[/PREFIX]")]
         blobs: Option<String>,

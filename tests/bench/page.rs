@@ -10,7 +10,7 @@ use crate::samples::{Row, Samples};
 
 /// From the model's word to the frame that displays it.
 const WORD: Duration = Duration::from_millis(50);
-/// From an empty cache to a chat that accepts input, for half of the visits.
+/// The target for the median time from an empty cache to a chat that accepts input.
 const VIEW: Duration = Duration::from_millis(500);
 /// From a key press to the frame that displays it, while 50,000 lines arrive.
 const KEY: Duration = Duration::from_millis(25);

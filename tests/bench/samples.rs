@@ -90,7 +90,7 @@ impl Samples {
         }
     }
 
-    /// The same for the one in the middle.
+    /// A row whose median must be within the limit.
     pub(crate) fn row_mostly_within(&self, what: &str, limit: Duration) -> Row {
         let ratio = self.p50().as_secs_f64() / limit.as_secs_f64();
         Row {

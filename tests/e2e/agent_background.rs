@@ -1,4 +1,4 @@
-//! Sub-agents in the background whose server is killed at random moments: each command runs once, and each end is told once.
+//! Sub-agents in the background while the server is killed at random moments: each command runs once, and each end is reported once.
 
 use std::fs;
 use std::time::Duration;
@@ -14,14 +14,14 @@ fn called(task: &str) -> (&'static str, Value) {
     ("SubAgent", json!({"task": task, "background": true}))
 }
 
-/// The ids of the tasks that a message of the server names, with how they ended.
+/// The ids of the tasks that a message of the server names, with their statuses.
 fn told_of(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("task "));
     let pairs = lines.filter_map(|line| line.split_once(": "));
     pairs.map(|(id, end)| (id.to_owned(), end.trim_end_matches(')').to_owned())).collect()
 }
 
-/// All tasks that the server told a model of, with how they ended.
+/// All tasks whose ends the server reported to a model, with their statuses.
 fn told_in(asked: &Asked) -> Vec<(String, String)> {
     let messages = asked.body["messages"].as_array().unwrap().iter();
     let of_user = messages.filter(|message| message["role"] == "user");

@@ -120,7 +120,7 @@ pub(crate) fn kill(world: &mut World, model: &ScriptedModel) {
     world.client = Client::login(&world.server, "alice");
 }
 
-/// Checks that one sub-agent is done, and that nothing looks as if it went on.
+/// Checks that one sub-agent is done, and that nothing still looks in progress.
 fn one_is_done(world: &World) {
     let agents = world.agents();
     assert_eq!((agents.len(), &agents[0]["status"]), (1, &json!("done")));
@@ -143,7 +143,7 @@ fn a_sub_agents_command_runs_once_while_the_server_dies_and_its_parent_gets_its_
     world.say("begin");
     let log = world.workspace().join("log");
     eventually("it works", PATIENCE, || log.exists().then_some(()));
-    // Twice: what goes on can be cut off again.
+    // Killed twice: a resumed turn can be interrupted again.
     kill(&mut world, &model);
     kill(&mut world, &model);
     fs::write(world.workspace().join("go"), "").unwrap();
@@ -187,15 +187,15 @@ fn a_sub_agent_that_waits_for_its_model_while_the_server_dies_asks_again() {
 /// How many commands each sub-agent runs, one after the other.
 pub(crate) const COMMANDS: usize = 3;
 
-/// A sub-agent that does that, and then says that its task is done.
+/// A sub-agent that runs them, and then says that its task is done.
 pub(crate) fn runs_its_commands(asked: &Asked) -> Reply {
     let (task, results) = (asked.last_of_user(), asked.results());
     let is_done = |result: &&String| {
-        // The server may die when a result is discarded on its runner and not yet in the conversation.
+        // The server may die after the runner has discarded a result and before it is in the conversation.
         result.contains(&format!("did {task} "))
             || result.contains("It ended with exit code 0 while the server")
     };
-    // Of a call that was recorded and did not reach its runner, nobody knows if it ran: it is made again.
+    // A call that was recorded but did not reach its runner has an unknown outcome, so it is made again.
     let done = results.iter().filter(is_done).count();
     if done == COMMANDS {
         return Reply::Say(format!("{task} is done"));

@@ -296,7 +296,7 @@ fn a_cancelled_sub_agent_and_a_killed_server_leave_no_worktree() {
     assert_eq!(world.client.call("POST", &format!("/chats/{}/cancel", world.chat)).json()["cancelled"], 1);
     assert_eq!(world.answer()["agent"]["status"], "cancelled");
     world.assert_nothing_is_left();
-    // The server dies under it: it goes on in its worktree, until it may be the reason for that.
+    // The server dies while it works: it resumes in its worktree, until the server gives it up as a possible cause of the crashes.
     world.chat = new_chat(&world.client, "full");
     let of_children = || model.asked().iter().filter(|asked| is_child(asked)).count();
     let asked = of_children();

@@ -13,13 +13,13 @@ use tests::{Asked, Machine, Output, Reply, ScriptedModel, Server, binaries, even
 
 /// How long any single answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Longer than what stays in the database, in bytes.
+/// The length of a value that is too long for the database, in bytes.
 const LONG: usize = 300 * 1024;
 
 fn sandbridge(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let home = TempDir::new().unwrap();
     let mut command = Command::new(binaries::sandbridge());
-    // Nothing of the machine's own.
+    // Removes the machine's own variables.
     for name in ["AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"] {
         command.env_remove(name);
     }
@@ -27,7 +27,7 @@ fn sandbridge(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     run(command, b"")
 }
 
-/// The variables that lead to a server of S3.
+/// The variables for this S3 server.
 fn variables(server: &S3Server) -> Vec<(&'static str, String)> {
     server.variables(OWNER).to_vec()
 }
@@ -163,7 +163,7 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     assert_eq!(chat.ended(waits)["agent"]["status"], "done");
     assert_eq!((now("two").as_str(), objects(&bucket)), ("new", 2));
 
-    // A person is told at once.
+    // A person's request fails at once.
     bucket.stop();
     let away = chat.undo();
     assert_eq!((away.status, away.kind().as_str()), (503, "unavailable"), "{away:?}");
@@ -174,7 +174,7 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     assert_eq!(chat.undo().status, 200);
     assert_eq!(now("two"), old("two"));
 
-    // A server without the flag says so, and changes nothing.
+    // A server without the flag reports that, and changes nothing.
     server.restart_with(&plain, &[]);
     assert!(server.log().contains("start the server with the --blobs"), "{}", server.log());
     eventually("the machine is back", PATIENCE, || alice.is_online("laptop").then_some(()));
@@ -192,7 +192,7 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     let log = server.log();
     assert!(!log.contains(OWNER.1), "the secret is in no log");
 
-    // Everything may go back into a file.
+    // Everything can be copied back into a file.
     drop(server);
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sandbridge.db");
@@ -204,6 +204,6 @@ fn an_undo_gets_the_file_back_from_the_bucket_and_an_outage_is_said_and_ends() {
     assert_eq!(copied.code, 0, "{copied:?}");
     let stored = fs::read(&file).unwrap();
     let whole = old("six");
-    // A page of SQLite has a part of it.
+    // A page of SQLite contains part of the content.
     assert!(stored.windows(2000).any(|part| part == &whole.as_bytes()[..2000]), "the content is in the file");
 }

@@ -13,7 +13,7 @@ fn run(spec: &str) {
     run_with(spec, &[]);
 }
 
-/// The same with more variables, for all servers of the file.
+/// Like `run`, with additional variables for all servers of the spec.
 fn run_with(spec: &str, variables: &[(&str, &str)]) {
     let output = Command::new("node")
         .arg("node_modules/@playwright/test/cli.js")

@@ -19,7 +19,7 @@ use crate::peers::{PATIENCE, TAKEN_OVER_WITHIN, free_port, wait_ready};
 const STOP: u64 = 10;
 /// Variables that are no flags of `serve`, so that no other user sees them.
 const SECRETS: [&str; 1] = ["SANDBRIDGE_ENCRYPTION_KEY"];
-/// Variables of AWS's tools, which the server reads too.
+/// The variables of AWS's tools that the server reads.
 const OF_S3: [&str; 4] = ["AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
 
 fn directory() -> PathBuf {
@@ -85,8 +85,8 @@ fn check_known(variable: &str) {
     assert!(HELP.split_whitespace().any(|word| word == flag), "serve has no {flag}");
 }
 
-/// Starts a node with these settings as flags, with addresses of this machine in place of those of containers. What is for S3 stays a
-/// variable.
+/// Starts a node with these settings as flags, with addresses of this machine in place of those of containers. Settings for S3 are passed
+/// as variables.
 fn start(database: &str, settings: &BTreeMap<String, String>, replaced: &[(&str, &str)]) -> Server {
     let (mut options, mut of_s3) = (Vec::new(), Vec::new());
     for (variable, value) in settings {
@@ -210,7 +210,7 @@ fn the_nodes_of_the_compose_file_work_through_its_balancer_also_after_one_died()
         let replaced = [
             ("SANDBRIDGE_BLOBS", "s3://data"),
             ("AWS_ENDPOINT_URL_S3", &bucket.endpoint()),
-            // An empty variable is none.
+            // An empty variable counts as missing.
             ("AWS_REGION", ""),
             ("AWS_ACCESS_KEY_ID", OWNER.0),
             ("AWS_SECRET_ACCESS_KEY", OWNER.1),

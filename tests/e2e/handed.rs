@@ -97,7 +97,7 @@ fn is_half_written(workspace: &Path) -> bool {
     })
 }
 
-/// Files of 40 MiB, which are on their way for long enough.
+/// Files of 40 MiB in all: their transfer takes long enough to be interrupted.
 fn put_many(root: &Path) {
     for number in 0..40 {
         put(root, &format!("out/{number}"), &vec![number; 1 << 20]);

@@ -22,7 +22,7 @@ const WITH_SERVERS: &str = "sandbridge-test:mcp";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a program that succeeds; returns what it writes.
+/// Runs a program that must succeed; returns its output.
 fn told(program: &Path, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{program:?} {arguments:?}: {output:?}");
@@ -35,7 +35,7 @@ fn program(name: &str) -> PathBuf {
     Path::new(found.trim()).canonicalize().unwrap()
 }
 
-/// The image's files, each at the same path as here, but for the servers: those are in `/opt`.
+/// The image's files, each at the same path as here, except for the servers, which are in `/opt`.
 struct Root(TempDir);
 
 impl Root {
@@ -51,7 +51,7 @@ impl Root {
         told(Path::new("cp"), &arguments);
     }
 
-    /// Copies what is in a directory into one of `/opt`, but for these.
+    /// Copies the contents of a directory, except for these, to a directory in `/opt`.
     fn add_to_opt(&self, from: &Path, name: &str, left_out: &[&str]) {
         let target = self.0.path().join("opt").join(name);
         fs::create_dir_all(&target).unwrap();
@@ -73,7 +73,7 @@ impl Root {
     }
 }
 
-/// What is in a directory, but for these.
+/// The entries of a directory, except for these.
 fn parts(directory: &Path, left_out: &[&str]) -> Vec<PathBuf> {
     let parts = fs::read_dir(directory).unwrap().map(|part| part.unwrap());
     parts
@@ -112,7 +112,7 @@ fn build(python: &Path) {
     }
     root.add_libraries_of(&loading);
     root.add(programs.iter().map(PathBuf::as_path));
-    // Neither its own tests, nor what this machine has installed besides.
+    // Leaves out the library's tests and packages installed on this machine.
     let parts = parts(library, &["site-packages", "dist-packages", "test", "__pycache__"]);
     root.add(parts.iter().map(PathBuf::as_path));
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/node_modules");
@@ -122,7 +122,7 @@ fn build(python: &Path) {
     docker(&["build", "-q", "-t", WITH_SERVERS, root.path()]).expect("the image is built");
 }
 
-/// The processes in a container whose command line holds this, by their ids on this machine.
+/// The ids, on this machine, of the processes in a container whose command line contains this text.
 fn running(container: &str, part: &str) -> Vec<i32> {
     let list = docker(&["top", container, "-eo", "pid,args"]).unwrap();
     let found = list.lines().filter(|line| line.contains(part));
@@ -208,7 +208,7 @@ fn real_servers_work_in_a_container_and_one_that_is_killed_is_started_again() {
         process::signal(processes[0], Signal::KILL);
         eventually("it is killed", PATIENCE, || running(&container, mark).is_empty().then_some(()));
     }
-    // What was kept before the kill is there.
+    // The memories from before the kill are still there.
     works("[]");
     for mark in marks {
         assert_eq!(running(&container, mark).len(), 1, "{mark}");

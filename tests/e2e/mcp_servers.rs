@@ -62,7 +62,7 @@ impl World {
     }
 }
 
-/// The results of tools since the user's last message.
+/// The tool results since the user's last message.
 fn results_since(asked: &Asked) -> usize {
     let messages = asked.body["messages"].as_array().unwrap().iter().rev();
     messages

@@ -1,5 +1,5 @@
-//! Memory from the command line, and across a restart: memories are added, found, changed with their history, forgotten, and private to each user. What is
-//! forgotten is found by no path.
+//! Memory from the command line, and across a restart: memories are added, found, changed with their history, forgotten, and private to
+//! each user. Forgotten memories are found on no path.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -93,10 +93,10 @@ fn what_a_model_proposes_waits_for_its_user() {
 
 /// The memories that are forgotten, unless `SANDBRIDGE_ROUNDS` says otherwise.
 const FORGOTTEN: usize = 200;
-/// How many of them one message is about.
+/// How many of them one message matches.
 const AT_ONCE: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A word of every memory that is forgotten, which nobody says in a chat.
+/// A word in every memory that is forgotten; nobody writes it in a chat.
 const SECRET: &str = "quetzal";
 
 /// A chat as a program sees it.
@@ -128,7 +128,7 @@ impl Chat<'_> {
     }
 }
 
-/// Calls the tool that its user names last, and never repeats what that shows.
+/// Calls the tool that the user's message names at its end, and never repeats the tool's output.
 fn shows(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
     let is_new = asked.body["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
@@ -202,7 +202,7 @@ fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
     let copy = Chat { client: &client, id: copy.as_str().unwrap().to_owned() };
     assert!(copy.shown("/export?format=json").contains(SECRET) && holds(&bytes("sandbridge.db")));
 
-    // By the agent, in the chat, over the API, and the rest by a word.
+    // One is forgotten by the agent, one in the chat, one through the API, and the rest by a word in them.
     chat.say(&format!("Forget that the harbour0x has a bird and a gate: {} memory_edit", ids[0]));
     assert_eq!(model.asked().pop().unwrap().results().pop().unwrap(), "forgotten");
     chat.say(&format!("/memory forget {}", ids[1]));

@@ -273,7 +273,7 @@ fn a_node_that_drains_finishes_its_answers_and_takes_no_new_users() {
         (status == 503).then_some(reason)
     });
     assert!(reason.contains("the server is draining"), "{reason}");
-    // It takes no new requests first, and writes down that it drains afterwards.
+    // The node first stops taking new requests, and records its drain afterwards.
     eventually("the others know", PATIENCE, || {
         (client.call("GET", "/nodes").json()[0]["state"] == "draining").then_some(())
     });

@@ -303,7 +303,7 @@ fn an_administrator_drains_a_node_that_goes_on_running() {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let ready = || agent.get(format!("{}/readyz", home.url())).call().unwrap().status().as_u16();
     assert_eq!(ready(), 503);
-    // It forwards what still reaches it, to the runner too.
+    // The drained node forwards requests that still reach it, including those for the runner.
     eventually("the runner is back", PATIENCE, || alice.is_online("laptop").then_some(()));
     for person in [&alice, &elsewhere] {
         let ran = eventually("a command runs", PATIENCE, || {

@@ -1,4 +1,4 @@
-//! Logins of users to Feishu with the app of a channel: agents use Feishu's tools with the token of their own user, and with nobody else's.
+//! Users' logins to Feishu with the app of a channel: agents use Feishu's tools only with the token of their own user.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -22,10 +22,10 @@ use crate::world::World;
 
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// The address to which browsers are sent back.
+/// The redirect URL.
 const BACK: &str = "http://127.0.0.1:9/callback";
 
-/// What stand-ins write into tokens and codes of people.
+/// The marker that the stand-in puts into tokens and codes of people.
 const PLANTED: &str = "planted";
 
 const LIST: &str = "http__feishu_wiki_v2_space_list";
@@ -53,7 +53,7 @@ fn add(world: &World, feishu: &Feishu) {
     assert_eq!(added.code, 0, "{added:?}");
 }
 
-/// The page to open.
+/// Begins a login; returns the page to open.
 fn begin(client: &Client) -> String {
     let start = json!({"redirect_uri": BACK}).to_string();
     let begun = client.send("POST", "/channels/lark/login", start.as_bytes());
@@ -61,7 +61,7 @@ fn begin(client: &Client) -> String {
     begun.json()["url"].as_str().unwrap().to_owned()
 }
 
-/// The status of the end of a login, and the words of its failure.
+/// Ends a login; returns the status, and the text of the error.
 fn end(client: &Client, url: &str) -> (u16, String) {
     let ended = client.send("POST", "/channel-logins", json!({"url": url}).to_string().as_bytes());
     let why = ended.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
@@ -132,7 +132,7 @@ fn every_tool_sends_what_the_official_package_sends_with_its_users_token_that_no
     }
     assert!(world.last_result().contains("[secret FEISHU_USER_TOKEN]"), "{}", world.last_result());
 
-    // A user who did not log in has none of it, with the same channel.
+    // A user who has not logged in has none of the tools, even with the same channel.
     let bob = world.server.person("bob");
     assert_eq!(state(&Client::login(&world.server, "bob")), "none");
     let asked = world.model.asked().len();
@@ -168,7 +168,7 @@ fn a_login_ends_once_in_the_session_that_began_it_and_a_refusing_provider_is_tol
     let feishu = Feishu::start();
     let (world, alice) = world(calls(Vec::new()), &feishu);
     let back = sent_back(&begin(&alice));
-    // Neither another user nor another session of the same one ends it, nor another state or address.
+    // Another user, another session of the same user, another state and another redirect URL cannot end the login.
     world.server.person("bob");
     for other in [Client::login(&world.server, "bob"), Client::login(&world.server, "alice")] {
         let (status, why) = end(&other, &back);
@@ -183,7 +183,7 @@ fn a_login_ends_once_in_the_session_that_began_it_and_a_refusing_provider_is_tol
     assert_eq!(alice.call("DELETE", "/channels/lark/login").status, 404);
     let elsewhere = sent_back(&begin(&alice)).replace("/callback", "/elsewhere");
     assert!(end(&alice, &elsewhere).1.contains("different address"));
-    // The code of one login with the state of another: the verifier is another one.
+    // The code of one login with the state of another fails, because the verifiers differ.
     let (one, two) = (sent_back(&begin(&alice)), sent_back(&begin(&alice)));
     let part =
         |url: &str, name: &str| url.split(['?', '&']).find(|pair| pair.starts_with(name)).unwrap().to_owned();
@@ -244,12 +244,12 @@ fn ten_calls_with_an_expired_token_refresh_it_once_and_a_revoked_login_says_what
         assert!(output.status.success() && told.contains("ou_alice"), "{told}");
     }
     assert_eq!(feishu.tokens_of_people(), (1, 1), "one refresh serves all calls");
-    // Feishu ends a token before its time: the call is sent again with a new one.
+    // Feishu ends a token early: the call is sent again with a new token.
     feishu.revoke_people(false);
     world.chat("full");
     assert!(world.last_result().contains("ou_alice"), "{}", world.last_result());
     assert_eq!(feishu.tokens_of_people().1, 2);
-    // A provider that is away is no reason to forget a login.
+    // An unavailable provider does not end the login.
     feishu.revoke_people(false);
     feishu.fail_next_token(Answer::json(503, &json!({})));
     world.chat("full");
@@ -257,7 +257,7 @@ fn ten_calls_with_an_expired_token_refresh_it_once_and_a_revoked_login_says_what
     assert_eq!(state(&alice), "logged_in");
     world.chat("full");
     assert!(world.last_result().contains("ou_alice"), "{}", world.last_result());
-    // The user removed the app on Feishu's side.
+    // The user removed the app at Feishu.
     feishu.revoke_people(true);
     world.chat("full");
     let result = world.last_result();
@@ -269,7 +269,7 @@ fn ten_calls_with_an_expired_token_refresh_it_once_and_a_revoked_login_says_what
     log_in(&alice);
     world.chat("full");
     assert!(world.last_result().contains("ou_alice"), "{}", world.last_result());
-    // A channel with another app ends the login: its token is of the former one.
+    // Changing the channel's app ends the login, since its token belongs to the old app.
     let other = world.alice.with_stdin(
         &["channel", "add", "lark", "--secrets-stdin", "--off", "--shared", "--set", "app_id=cli_another"],
         format!("app_secret={APP_SECRET}\n").as_bytes(),
@@ -288,7 +288,7 @@ fn a_call_follows_the_rules_of_http_tools_and_a_failure_of_feishu_is_an_error() 
     ]);
     let (world, alice) = world(script, &feishu);
     log_in(&alice);
-    // A write is denied while planning; nobody is there to allow a read.
+    // In the mode `plan` a write is denied; a read would need an approval, which nobody gives.
     world.chat("plan");
     assert_eq!(feishu.calls_of_people().len(), 0);
     let chat = new_chat(&alice, "auto-edit");

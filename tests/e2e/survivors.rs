@@ -34,7 +34,7 @@ fn spawn(person: &Person, script: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Starts a tree; returns when all of it runs.
+/// Starts a process tree; returns once all its processes are running.
 fn start_tree(person: &Person, marker: &str) -> Child {
     let mut child = spawn(person, &tree(marker));
     child.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();

@@ -60,7 +60,7 @@ impl Client {
         client
     }
 
-    /// A program with this key that reaches the server at `url`. It gives up each request after `timeout`, and keeps no connection.
+    /// A client with this API key for the server at `url`. It gives up each request after `timeout`, and keeps no connection open.
     pub fn at(url: &str, token: &str, timeout: Duration) -> Self {
         let agent = Agent::config_builder().http_status_as_error(false);
         let agent = agent.timeout_global(Some(timeout)).max_idle_connections(0).build().into();

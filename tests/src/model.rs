@@ -27,9 +27,9 @@ pub struct Asked {
 pub enum Reply {
     /// Words, in several pieces.
     Say(String),
-    /// Words whose pieces come this far apart.
+    /// A text, sent in pieces with this pause between them.
     Slowly(String, Duration),
-    /// Words, and the end of the answer when the gate is open.
+    /// A text; the answer ends once the gate is open.
     Held(String, Gate),
     /// Calls of tools: name and arguments.
     Call(Vec<(&'static str, Value)>),
@@ -155,7 +155,7 @@ impl ScriptedModel {
 }
 
 impl Asked {
-    /// The results of tools that the model got, in their order.
+    /// The tool results that the model got, in their order.
     pub fn results(&self) -> Vec<String> {
         let messages = self.body["messages"].as_array().unwrap();
         if self.path == "/v1/chat/completions" {
@@ -343,7 +343,7 @@ fn write(
     }
 }
 
-/// How many events end an answer.
+/// How many events at the end of an answer are held back.
 fn held_events(is_chat: bool) -> usize {
     if is_chat { 2 } else { 3 }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! program ──▶ proxy ──▶ server, or the next one that listens
 //!               │ cut: all its current connections meet the same fate; new ones are not affected
-//!               │ part: nothing moves on any of them, and new ones wait
+//!               │ part: all connections stall, and new ones wait
 //!               │ mute: the same in one direction
 //! ```
 
@@ -36,11 +36,11 @@ pub enum Fate {
     },
     /// Nothing moves for this long; then it continues.
     Stall(Duration),
-    /// Nothing of the server's, or of the program's, moves for this long; then it continues.
+    /// The bytes of the server, or those of the program, stall for this long; then they continue.
     Mute {
         /// How long.
         pause: Duration,
-        /// True if the server is not heard, false if the program is not.
+        /// True if the server's bytes stall, false if the program's do.
         from_server: bool,
     },
     /// Nothing moves for this long; then it is reset.
@@ -59,9 +59,9 @@ pub struct Proxy {
 #[derive(Default)]
 struct Connections {
     is_closed: bool,
-    /// New ones begin after this.
+    /// New connections begin after this time.
     parted_until: Option<Instant>,
-    /// On new ones, the server's bytes, or the program's, pass after this.
+    /// On new connections, the bytes of the server (`true`) or of the program pass after this time.
     muted_until: Option<(Instant, bool)>,
     open: Vec<Weak<Connection>>,
 }
@@ -75,7 +75,7 @@ struct Connection {
 /// The data that may pass.
 #[derive(Default)]
 struct Gate {
-    /// Nothing before this time: of the program's bytes, and of the server's.
+    /// The times before which the bytes of the program, and those of the server, do not pass.
     closed_until: [Option<Instant>; 2],
     /// This much more in one direction, then a reset.
     rest: Option<(usize, bool)>,
@@ -94,13 +94,13 @@ impl Proxy {
         Self::between(listener, vec![address_of(server)])
     }
 
-    /// In front of several servers, which take turns.
+    /// A proxy in front of several servers, which take turns.
     pub fn before_each<'a>(servers: impl IntoIterator<Item = &'a Server>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         Self::between(listener, servers.into_iter().map(address_of).collect())
     }
 
-    /// In front of these addresses, which take turns.
+    /// A proxy in front of these addresses, which take turns.
     pub fn between(listener: TcpListener, targets: Vec<SocketAddr>) -> Self {
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(Mutex::new(Connections::default()));
@@ -115,7 +115,7 @@ impl Proxy {
                     return;
                 }
                 let in_turn = targets.iter().cycle().skip(turn % targets.len()).take(targets.len());
-                // While all servers are away, so is the proxy.
+                // If no server accepts a connection, the proxy closes its own.
                 let Some(server) = in_turn.flat_map(TcpStream::connect).next() else { continue };
                 connections.open.retain(|connection| connection.strong_count() > 0);
                 let mut gate = Gate::default();
@@ -140,13 +140,13 @@ impl Proxy {
         open.len()
     }
 
-    /// Lets nothing pass for this long, nor on new connections.
+    /// Stalls all connections, including new ones, for this long.
     pub fn part(&self, pause: Duration) {
         lock(&self.connections).parted_until = Some(Instant::now() + pause);
         self.cut(Fate::Stall(pause));
     }
 
-    /// Lets nothing of the server's, or nothing of the programs', pass for this long, nor on new connections.
+    /// Stalls the bytes of the server, or those of the programs, for this long, including on new connections.
     pub fn mute(&self, pause: Duration, from_server: bool) {
         lock(&self.connections).muted_until = Some((Instant::now() + pause, from_server));
         self.cut(Fate::Mute { pause, from_server });

@@ -35,7 +35,7 @@ pub struct Server {
     printed: Printed,
 }
 
-/// What a server printed after its address.
+/// The lines that a server printed after its address.
 type Printed = Arc<Mutex<Vec<String>>>;
 
 impl Server {
@@ -79,7 +79,7 @@ impl Server {
         Self::start_on_with(database, options, &[])
     }
 
-    /// The same with variables in its environment.
+    /// Like the function without `_with`, with variables in its environment.
     pub fn start_on_with(database: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();
         keep_in(home.path(), database.to_owned());
@@ -91,7 +91,7 @@ impl Server {
         Self::start_logged_on_with(database, options, &[])
     }
 
-    /// The same with variables in its environment.
+    /// Like the function without `_with`, with variables in its environment.
     pub fn start_logged_on_with(database: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
         let home = TempDir::with_prefix("sandbridge-server-").unwrap();
         std::fs::write(home.path().join(LOG), "").unwrap();
@@ -151,7 +151,7 @@ impl Server {
         self.restart_with(options, &[]);
     }
 
-    /// The same with variables in its environment.
+    /// Like the function without `_with`, with variables in its environment.
     pub fn restart_with(&mut self, options: &[&str], variables: &[(&str, &str)]) {
         process::terminate(&mut self.process);
         let address = self.url.trim_start_matches("http://").to_owned();

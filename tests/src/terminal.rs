@@ -81,7 +81,7 @@ impl Terminal {
         }
     }
 
-    /// True if a text is shown since the last wait. It stays.
+    /// True if the text has been shown since the last wait. Does not consume it.
     pub fn shows(&mut self, text: &str) -> bool {
         self.shown.extend(self.output.try_iter().flatten());
         self.shown.windows(text.len()).any(|window| window == text.as_bytes())

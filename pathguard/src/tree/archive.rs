@@ -47,7 +47,7 @@ pub trait Receiver {
     fn end_of_file(&mut self) -> Result<()>;
 }
 
-/// Takes an archive apart that comes in pieces, as strictly as [`super::Unpacker`].
+/// Parses an archive that arrives in pieces, as strictly as [`super::Unpacker`].
 ///
 /// ```
 /// use pathguard::tree::{Entry, Reader, Receiver, end};

@@ -20,7 +20,7 @@ const RACE_DEFAULT_MS: u64 = 3_000;
 /// The deadline for catching a program that checks and then acts.
 const CAUGHT_WITHIN: Duration = Duration::from_secs(60);
 
-/// What a careless program takes from its check to its act; on a busy machine the swaps happen in that time.
+/// The time that a careless program needs between its check and its use; on a busy machine, swaps happen within it.
 const CARELESS_FOR: Duration = Duration::from_micros(50);
 
 /// The swapped names.
@@ -137,7 +137,7 @@ impl<'a> Course<'a> {
         self.reset_then(|_| ());
     }
 
-    /// Brings everything back to the start and looks at it before anything is moved again.
+    /// Restores the initial state and calls `look` before anything is moved again.
     fn reset_then<T>(&self, look: impl FnOnce(&Arena) -> T) -> T {
         self.is_wanted.store(true, Ordering::Relaxed);
         let mut is_out = self.is_out.lock().unwrap();
@@ -232,7 +232,7 @@ pub(crate) fn catches_who_checks_first(race: &Race) -> bool {
                     return true;
                 }
             }
-            // What was moved out and is not back yet proves nothing.
+            // Compares only after a reset: an entry that is still moved out would look like a change.
             if before != course.reset_then(Arena::snapshot_outside) {
                 return true;
             }

@@ -70,7 +70,7 @@ pub(super) fn check(
     }
 }
 
-/// Why a file that must be new was not put in its place.
+/// The error for a file that must be new and could not be put in its place.
 pub(super) fn taken(error: pathguard::Error) -> WireError {
     match error {
         pathguard::Error::AlreadyExists => changed("a file was created there in the meantime"),

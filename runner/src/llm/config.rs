@@ -155,8 +155,8 @@ impl KeyFile {
     fn check(&self, path: &Path) -> Result<(), Error> {
         let Some(open) = self.open.iter().find(|open| path.starts_with(open)) else { return Ok(()) };
         Err(Error::Usage(format!(
-            "--llm-key-file {}: commands can read what is in {}. Move the key to where they cannot, such as the runner's state \
-             directory",
+            "--llm-key-file {}: commands can read the files in {}. Move the key to a directory that they cannot read, \
+             such as the runner's state directory",
             self.path.display(),
             open.display()
         )))
@@ -170,7 +170,7 @@ impl KeyFile {
 pub fn base_url(url: &str) -> Result<Uri, Error> {
     let usage = |text: &str| Err(Error::Usage(format!("--llm-url: {text}")));
     let Ok(uri) = url.parse::<Uri>() else {
-        return usage("it is not understood; it should be like https://api.example.com");
+        return usage("it cannot be parsed; write it like https://api.example.com");
     };
     let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
     let host = uri.host().unwrap_or_default();

@@ -50,7 +50,7 @@ pub(super) fn target(base: &Uri, path: &str) -> Result<Uri, WireError> {
         return Err(invalid("has characters that are not forwarded"));
     }
     let path = format!("{}{path}", base.path().trim_end_matches('/'));
-    path.parse().map_err(|_| invalid("is not understood"))
+    path.parse().map_err(|_| invalid("cannot be parsed"))
 }
 
 /// The headers that are sent on.

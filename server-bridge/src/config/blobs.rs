@@ -10,7 +10,7 @@ use crate::tls;
 /// The flag of the bucket.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct BlobsArgs {
-    /// Keep stored values longer than 256 KiB (results of tools, files as they were before a turn, files of plugins) in a bucket of S3 instead
+    /// Keep stored values longer than 256 KiB (tool results, files as they were before a turn, files of plugins) in an S3 bucket instead
     /// of the PostgreSQL database: s3://BUCKET or s3://BUCKET/PREFIX, with AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID,
     /// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN in the environment
     #[arg(long, value_name = "s3://BUCKET[/PREFIX]")]
@@ -20,7 +20,7 @@ pub struct BlobsArgs {
 /// Combines the flag with the files and the environment.
 ///
 /// # Errors
-/// [`ConfigError::Value`] beside a database that is a file; [`ConfigError::Blobs`].
+/// [`ConfigError::Value`] if the database is a file; [`ConfigError::Blobs`].
 pub(super) fn from_settings(
     options: BlobsArgs,
     settings: &Settings,
@@ -34,7 +34,7 @@ pub(super) fn from_settings(
     bucket_of(&text).map(Some).map_err(ConfigError::Blobs)
 }
 
-/// The bucket at this location, with the credentials of the environment.
+/// The bucket at this location, with the credentials from the environment.
 ///
 /// # Errors
 /// [`s3::Error`].

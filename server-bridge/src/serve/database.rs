@@ -56,7 +56,7 @@ pub(crate) async fn open_store(config: &Config) -> Result<Opened, StartError> {
     Ok(Opened { store: own_key::unlock(store, config).await?, hold, node: None, peers: None })
 }
 
-/// The store, with the bucket of its long values if there is one.
+/// Adds the bucket for long values to the store, if one is configured.
 async fn with_blobs(store: Store, config: &Config) -> Result<Store, StartError> {
     if let Some(bucket) = &config.blobs {
         return Ok(store.with_blobs(bucket).await?);

@@ -37,8 +37,8 @@ pub(super) async fn drain(state: &AppState, node: Option<&Nodes>, most: Duration
     }
 }
 
-/// Drains a node while an administrator wants that, until the server stops: it gives up the homes of users without an answer in progress,
-/// counts as not ready, and goes on running.
+/// Drains the node as long as an administrator wants that, until the server stops: it gives up the homes of users without an answer in
+/// progress, counts as not ready, and goes on running.
 pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &CancellationToken) {
     let Some(node) = node.filter(|_| state.cluster.is_some()) else { return };
     let mut wanted = node.drain_wanted();
@@ -51,7 +51,7 @@ pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &
         state.ready.set_draining(true);
         node.set_draining(true);
         let at_once = node.users().len().div_ceil(DRAIN_STEPS);
-        // A home is given up as a whole, whatever happens meanwhile. A claim that had begun may still add one.
+        // Giving up a home is never interrupted. A claim that has already begun may still add a home.
         while *wanted.borrow() && !stop.is_cancelled() {
             let homes = node.users();
             give_up(node, &free_homes(state, node, &homes, at_once.max(1)).await).await;
@@ -62,7 +62,7 @@ pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &
         }
         node.set_draining(false);
         state.ready.set_draining(false);
-        tracing::info!("an administrator has this node take on users again");
+        tracing::info!("an administrator has undone the drain; this node takes on users again");
     }
 }
 

@@ -62,7 +62,7 @@ fn own(path: &Path, sealed_with: SealedWith, lost: LostKeys) -> Result<Encryptio
         ),
         (Some(key), ..) => Ok(key),
         (None, SealedWith::File, LostKeys::Refuse) => {
-            missing("the keys of models are sealed with it, and it is missing: put it back from a backup")
+            missing("the keys of models are sealed with it, and it is missing: restore it from a backup")
         }
         (None, ..) => make(path).map_err(|source| refused(path, &source)),
     }
@@ -84,12 +84,12 @@ pub(crate) fn read(path: &Path) -> Result<Option<EncryptionKey>, StartError> {
     let mut text = String::new();
     file.take(KEY_FILE_MAX_BYTES)
         .read_to_string(&mut text)
-        .map_err(|error| refused(path, &format!("{error}; put it back from a backup")))?;
+        .map_err(|error| refused(path, &format!("{error}; restore it from a backup")))?;
     let bytes = text.trim().strip_prefix(PREFIX).and_then(|key| STANDARD.decode(key).ok());
     match bytes.map(<[u8; ENCRYPTION_KEY_BYTES]>::try_from) {
         Some(Ok(bytes)) => Ok(Some(EncryptionKey::File(bytes))),
         Some(Err(_)) | None => {
-            Err(refused(path, &"it does not hold a complete Sandbridge key; put it back from a backup"))
+            Err(refused(path, &"it does not hold a complete Sandbridge key; restore it from a backup"))
         }
     }
 }

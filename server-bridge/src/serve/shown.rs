@@ -1,4 +1,4 @@
-//! The groups whose logs channels show.
+//! Connects channels to the groups whose logs they show.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use futures_util::future::BoxFuture;
 use groups::Groups;
 use store::User;
 
-/// Lets conversations on messengers belong to these groups.
+/// Allows conversations on messengers to be bound to these groups.
 pub(super) fn offer(channels: &Channels, groups: &Groups) {
     channels.show_groups(Arc::new(Logs(groups.clone())));
 }
 
 struct Logs(Groups);
 
-/// The same error, as channels know it.
+/// Converts an error of groups to one of channels.
 fn of_channels(error: groups::Error) -> channels::Error {
     match error {
         groups::Error::Store(error) => channels::Error::Store(error),

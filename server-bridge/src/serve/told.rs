@@ -40,7 +40,7 @@ pub(super) fn chats(hub: Arc<Hub>) -> Subscriber {
     })
 }
 
-/// Groups whose changes are passed to the listeners of their people, and to the channels that show their logs.
+/// Groups whose changes are sent to the clients of their people, and to the channels that show their logs.
 pub(super) fn groups(
     chats: &ChatService,
     store: &Store,

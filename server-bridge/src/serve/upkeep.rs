@@ -24,7 +24,7 @@ pub(super) async fn purge(store: Store, shutdown: CancellationToken) {
     }
 }
 
-/// Deletes tickets, codes and counts of failed logins soon after they are over, until the server stops.
+/// Deletes tickets, codes and counts of failed logins soon after they expire, until the server stops.
 pub(super) async fn purge_sign_in(store: Store, shutdown: CancellationToken) {
     let mut due = interval(SIGN_IN_PURGE_INTERVAL);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -55,7 +55,7 @@ pub(super) async fn sweep_blobs(store: Store, shutdown: CancellationToken) {
             }
         }
     };
-    // What a sweep that is cut short leaves, the next one deletes.
+    // If a sweep is interrupted, the next one deletes the rest.
     tokio::select! {
         () = sweeping => {}
         () = shutdown.cancelled() => {}

@@ -13,7 +13,7 @@ use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
 
-/// The routes of logins to the services of channels. A key may look at them, but no key begins or ends one.
+/// The routes of logins to the services of channels. API keys can list logins, but not begin or end them.
 pub(in crate::web) fn routes() -> Routes {
     Routes::new()
         .add(Access::Full, route!(list))
@@ -28,7 +28,7 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(state.extensions.service_logins.list(&caller.user).await?))
 }
 
-/// Begin a login to the service of a channel (OAuth 2.0 with PKCE): the answer is the page to open. Needs a session.
+/// Begin a login to the service of a channel (OAuth 2.0 with PKCE). The response has the page to open. Needs a session.
 #[utoipa::path(post, path = "/api/v1/channels/{name}/login", tag = "channels", params(("name" = String, Path)),
     request_body = ChannelLoginStart,
     responses((status = 200, body = McpLogin), (status = 400), (status = 403), (status = 404), (status = 422)))]
@@ -42,7 +42,7 @@ pub async fn begin(
     Ok(Json(logins.begin(&caller.user, &caller.token, &name, &start.redirect_uri, own).await?))
 }
 
-/// End a login with the address to which the service sent the browser back. Needs the session that began it.
+/// Complete a login with the URL to which the service redirected the browser. Needs the session that began it.
 #[utoipa::path(post, path = "/api/v1/channel-logins", tag = "channels", request_body = McpLoginEnd,
     responses((status = 200, body = ChannelLoggedIn), (status = 403), (status = 422)))]
 pub async fn end(

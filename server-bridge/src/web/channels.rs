@@ -105,7 +105,7 @@ pub async fn unlink(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Have the server's notices go to a link of the caller's, and to no other one, or no longer. For administrators. Needs a session.
+/// Send the server's notices to a link of the caller's, and to no other one, or stop sending them. For administrators. Needs a session.
 #[utoipa::path(put, path = "/api/v1/channel-links/{id}/notices", tag = "channels", params(("id" = i64, Path)),
     request_body = ChannelNotices, responses((status = 204), (status = 403), (status = 404)))]
 pub async fn notices(

@@ -86,7 +86,7 @@ impl From<accounts::Error> for ApiError {
             }
             Error::TooManyTickets => {
                 let retry_after_s = TICKET_LIFETIME.as_secs();
-                return Self::rate_limited("downloads that were announced and not begun", retry_after_s);
+                return Self::rate_limited("downloads that were requested but not started", retry_after_s);
             }
             Error::TooManyAttempts { retry_after_s } => {
                 return Self::rate_limited("failed attempts", *retry_after_s);

@@ -1,4 +1,4 @@
-//! Attempts that are limited like logins: passwords, the secret of the first account, codes.
+//! Limits on login attempts, which also apply to the secret of the first account and to sign-in codes.
 
 use std::net::IpAddr;
 
@@ -7,10 +7,10 @@ use accounts::{Attempt, Error};
 use crate::web::error::ApiError;
 use crate::web::state::AppState;
 
-/// Counts an attempt at an account from an address, as [`crate::web::rate::address_key`] groups them. `what` names such attempts, for people.
+/// Counts an attempt at an account from an address, grouped by [`crate::web::rate::address_key`]. `what` names such attempts for people.
 ///
 /// # Errors
-/// `rate_limited`, with the time until another one is allowed.
+/// `rate_limited`, with the time until another attempt is allowed.
 pub async fn begin_attempt<'a>(
     state: &'a AppState,
     (address, account, is_known): (IpAddr, &str, bool),
@@ -19,7 +19,7 @@ pub async fn begin_attempt<'a>(
     counted(state.accounts.begin_attempt(address, account, is_known).await, what)
 }
 
-/// The same for a login: the audit trail shows if the limit is reached.
+/// Like [`begin_attempt`], for a login: the audit trail shows if the limit is reached.
 ///
 /// # Errors
 /// As for [`begin_attempt`].

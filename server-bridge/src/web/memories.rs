@@ -45,7 +45,7 @@ pub async fn memories(
     let found = match query {
         MemoryQuery { proposed: true, q: None, agent: None } => state.chats.proposed_memories(user).await?,
         MemoryQuery { proposed: true, .. } => {
-            return Err(ApiError::invalid("proposed stands alone: leave out q and agent"));
+            return Err(ApiError::invalid("proposed cannot be combined with q or agent"));
         }
         MemoryQuery { q, agent, proposed: false } => {
             let holder = state.chats.memory_holder(user, agent.as_deref()).await?;
@@ -186,16 +186,16 @@ fn settings_view(settings: MemorySettings) -> MemorySettingsView {
     MemorySettingsView { mode: settings.mode.as_str().into(), from_chats: settings.from_chats }
 }
 
-/// What views of memories name beside them.
+/// The data that views of memories refer to.
 struct Beside {
-    /// What the user's proposals would replace.
+    /// The memories that the user's proposals would replace.
     replaced: Vec<MemoryReplacement>,
     /// The user's agents in groups.
     agents: Vec<OwnAgent>,
 }
 
 impl Beside {
-    /// As far as these items need it.
+    /// Loads only the data that these items need.
     async fn of(state: &AppState, caller: &Caller, items: &[MemoryItem]) -> Result<Self, ApiError> {
         let replaced = match items.iter().any(|item| item.is_proposed) {
             true => state.chats.memory_replacements(caller.user.id).await?,
@@ -208,7 +208,7 @@ impl Beside {
         Ok(Self { replaced, agents })
     }
 
-    /// The agent with this id, without a name if it was removed meanwhile.
+    /// The agent with this id; its name is empty if the agent was removed in the meantime.
     fn agent(&self, id: i64) -> MemoryAgent {
         let agent = self.agents.iter().find(|agent| agent.id == id);
         MemoryAgent {
@@ -220,7 +220,7 @@ impl Beside {
     }
 }
 
-/// One memory with all that its view names.
+/// The view of one memory, with all data that it refers to.
 async fn whole(state: &AppState, caller: &Caller, item: MemoryItem) -> Result<MemoryView, ApiError> {
     let beside = Beside::of(state, caller, slice::from_ref(&item)).await?;
     Ok(view(item, &beside))

@@ -26,7 +26,7 @@ const HOMES: &str = "sandbridge_homes";
 const PIPES: &str = "sandbridge_pipes";
 /// Connections to the database that are in use.
 const DATABASE_IN_USE: &str = "sandbridge_database_connections_in_use";
-/// The most connections to the database.
+/// The maximum number of connections to the database.
 const DATABASE_MOST: &str = "sandbridge_database_connections_max";
 /// Requests by method, route and status.
 const REQUESTS: &str = "sandbridge_http_requests_total";
@@ -58,7 +58,10 @@ pub fn handle() -> PrometheusHandle {
             );
             metrics::describe_gauge!(PIPES, "Connections passed on to the node that works for their user.");
             metrics::describe_gauge!(DATABASE_IN_USE, "Connections to the database in use, by purpose.");
-            metrics::describe_gauge!(DATABASE_MOST, "The most connections to the database, by purpose.");
+            metrics::describe_gauge!(
+                DATABASE_MOST,
+                "The maximum number of connections to the database, by purpose."
+            );
             metrics::describe_counter!(EXECS, "Commands of the exec socket, by outcome.");
             metrics::describe_histogram!(EXEC_SECONDS, "Duration of commands of the exec socket.");
             metrics::describe_counter!(REQUESTS, "HTTP requests, by method, route and status.");

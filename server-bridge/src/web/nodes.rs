@@ -30,8 +30,8 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(state.accounts.nodes(&caller.user).await?.into_iter().map(node_view).collect()))
 }
 
-/// Drain a node, which gives up its users to the others and goes on running, or have it take on users again. It learns of it within some
-/// seconds. For administrators.
+/// Drain a node, so that it gives up its users to the other nodes and goes on running, or undo its drain. The node learns of the change
+/// within seconds. For administrators.
 #[utoipa::path(put, path = "/api/v1/nodes", tag = "settings", params(NodeQuery), request_body = NodePut,
     responses((status = 204), (status = 400), (status = 403), (status = 404)))]
 pub async fn put(
@@ -44,7 +44,7 @@ pub async fn put(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The node that a request is about.
+/// Identifies the node of a request.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct NodeQuery {

@@ -34,7 +34,7 @@ impl Readiness {
         self.is_away.store(is_away, Ordering::Release);
     }
 
-    /// Notes that the server drains: it is about to stop, or an administrator wants it. Or that it no longer does.
+    /// Records whether the server drains, because it is about to stop or because an administrator wants it.
     pub fn set_draining(&self, is_draining: bool) {
         self.is_draining.store(is_draining, Ordering::Release);
     }

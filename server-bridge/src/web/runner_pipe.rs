@@ -161,7 +161,7 @@ async fn pipe(
     });
     let from_home = from_home.map(|message| match message {
         Ok(ping) if ping.is_ping() && !is_heard.swap(false, Ordering::Relaxed) => {
-            Err(io::Error::new(io::ErrorKind::TimedOut, "the runner gave no sign of life"))
+            Err(io::Error::new(io::ErrorKind::TimedOut, "the runner stopped responding"))
         }
         message => message,
     });

@@ -39,7 +39,7 @@ pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<
     Ok(Json(Views::of(&state).all(&caller.user).await?.1))
 }
 
-/// Register a machine under a name. Answers with its token, which is shown only this once.
+/// Register a machine under a name. Answers with its token, which is shown only once.
 #[utoipa::path(post, path = "/api/v1/runners", tag = "runners", request_body = NewRunner,
     responses((status = 201, body = TokenView), (status = 400), (status = 409)))]
 pub async fn add(

@@ -1,9 +1,9 @@
 //! The limits of an unauthenticated connection.
 //!
 //! ```text
-//!  accepted ─► a seat among the unproven ─► sent much, or reads little: a seat among the costly ─► a request proves an identity
-//!                       │                                   │                                              │
-//!                       └────────── lost to a newcomer ─────┴──► the connection ends          both seats are given back, for good
+//!  accepted ─► a slot for the unproven ─► sent much, or reads little: a slot for the costly ─► a request proves an identity
+//!                      │                                 │                                            │
+//!                      └── taken by a new connection ────┴──► the connection ends          both slots are given back, for good
 //! ```
 
 use std::io;

@@ -35,7 +35,7 @@ pub struct TaskQuery {
     /// Only those that run.
     #[serde(default)]
     running: bool,
-    /// The most tasks to list, 1,000 at most; 100 if absent.
+    /// The maximum number of tasks to list, 1,000 at most; 100 if absent.
     limit: Option<u32>,
 }
 

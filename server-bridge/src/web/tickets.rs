@@ -1,4 +1,4 @@
-//! Tickets: a browser's own fetch, of a download or a picture, carries no token, so it carries one of these in its address.
+//! Tickets: when a browser fetches a download or a picture by itself, it sends no token, so the URL carries a ticket.
 //!
 //! A ticket is valid for one address, once, for a short time, and for the session that requested it; that session's cookie
 //! is needed as well. Crate `accounts` issues them and takes them; every node takes those of the others.
@@ -33,7 +33,7 @@ const DOWNLOADS: &[&str] = &["/api/v1/files", "/api/v1/files/tree", "/api/v1/con
 /// The same for chats, with an id between the two.
 const CHAT_EXPORT: (&str, &str) = ("/api/v1/chats/", "/export");
 
-/// The token of the session whose ticket the address of a download ends with; the ticket stays unused.
+/// The token of the session whose ticket is at the end of a download's URL; the ticket is not used up.
 ///
 /// # Errors
 /// If the store fails.
@@ -52,7 +52,7 @@ pub async fn shown(
     Ok(state.accounts.ticket(ticket).await?.map(|ticket| ticket.token))
 }
 
-/// The session's token for a request whose address ends with a ticket; the ticket is used up in any case.
+/// The session's token for a request whose URL ends with a ticket; the ticket is used up in any case.
 ///
 /// # Errors
 /// If the store fails.
@@ -67,7 +67,7 @@ pub async fn redeem(state: &AppState, parts: &Parts) -> Result<Option<String>, A
     Ok(ticket.filter(|ticket| opens(ticket, &parts.method, address)).map(|ticket| ticket.token))
 }
 
-/// An address without its ticket, and the ticket.
+/// Splits a URL into the part before the ticket and the ticket.
 fn split(address: &str) -> Option<(&str, &str)> {
     let (address, ticket) = address.rsplit_once(PARAMETER)?;
     Some((address.strip_suffix(['?', '&'])?, ticket))

@@ -16,7 +16,7 @@ export function fileUrl(path: string, runner: string | null): string {
   return `${ROOT}/files?${query}`;
 }
 
-/** The events WebSocket beside this page. */
+/** The address of the events WebSocket on this page's server. */
 export function eventsUrl(page: { protocol: string; host: string }): string {
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}${ROOT}/events`;
 }

@@ -1,4 +1,4 @@
-/** Workspaces of agents: documents from a template, edited before they are made; a machine that is away; what is missing, made later. */
+/** Workspaces of agents: documents from a template, edited before they are made; an offline machine; missing documents, made later. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
@@ -36,7 +36,7 @@ test("an agent is made with a workspace whose SOUL.md was edited before, and ans
   expect(readFileSync(join(folder, "IDENTITY.md"), "utf8")).toContain("You are the reviewer of this group");
   expect(existsSync(join(folder, "USER.md"))).toBe(false);
 
-  // What was left out is made later; what exists stays as it is.
+  // A document that was left out is made later; existing ones stay unchanged.
   const card = agent(page, "reviewer");
   await card.getByText("Workspace: agents/reviewer").click();
   const rows = card.getByTestId("workspace-file");
@@ -75,7 +75,7 @@ test("if the machine is away the agent is added and the texts stay, and what is 
   await expect(page.getByLabel("SOUL.md")).toHaveValue("You build.\n");
   expect(existsSync(join(box.workspace, "agents"))).toBe(false);
 
-  // Meanwhile a document and a directory came to be there.
+  // In the meantime a document and a directory were created there.
   const folder = join(box.workspace, "agents/builder");
   mkdirSync(join(folder, "TOOLS.md"), { recursive: true });
   writeFileSync(join(folder, "IDENTITY.md"), "mine");

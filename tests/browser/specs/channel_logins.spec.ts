@@ -9,17 +9,17 @@ const APP = { id: "cli_0123456789abcdef", secret: "planted-secret-of-the-app" };
 
 interface Feishu {
   url: string;
-  /** What the person does on the page of the login. */
+  /** True if the person agrees on the login page. */
   agrees: boolean;
   /** Ends all tokens for good. */
   revoke: () => void;
   /** The paths of calls with a valid token. */
   calls: string[];
-  /** The redirect addresses that the page was asked for. */
+  /** The redirect URLs of the requests. */
   redirects: string[];
 }
 
-/** Feishu's login and its calls, as far as a browser gets here; `tests/src/platforms/feishu` has the strict ones. */
+/** A simple stand-in for Feishu's login and calls; the strict one is `tests/src/platforms/feishu`. */
 const test = base.extend<{ feishu: Feishu }>({
   feishu: async ({}, use) => {
     const codes = new Map<string, string>();
@@ -100,7 +100,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   await expectAccessible(page);
   await picture(page, "channel-login");
 
-  /** Logs in; the tab in which the login ended. */
+  /** Logs in; returns the tab in which the login ended. */
   const logIn = async () => {
     const opens = page.context().waitForEvent("page");
     await login.getByRole("button", { name: "Log in to lark" }).click();
@@ -108,11 +108,11 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   };
   let tab = await logIn();
   await expect(tab.getByText("Logged in to lark.")).toBeVisible();
-  // Neither the code nor the state stays in the address.
+  // Neither the code nor the state stays in the URL.
   expect(tab.url()).not.toMatch(/code|state/);
   await tab.close();
   expect(feishu.redirects).toEqual([`${origin}/`]);
-  await expect(login).toContainText("You are logged in to Feishu");
+  await expect(login).toContainText("You have been logged in to Feishu");
   await expectAccessible(page);
 
   await login.getByRole("button", { name: "Log out of lark" }).click();
@@ -126,7 +126,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   tab = await logIn();
   await expect(tab.getByText("Logged in to lark.")).toBeVisible();
   await tab.close();
-  await expect(login).toContainText("You are logged in to Feishu");
+  await expect(login).toContainText("You have been logged in to Feishu");
 
   // The agent works with the person's token.
   model.answersWith({ call: [["http__feishu_wiki_v2_space_list", {}]] }, { say: "It is the Handbook." });
@@ -136,7 +136,7 @@ test("a user logs in to Feishu in a browser, logs out, is refused, and is told w
   await say(page, "Which Wiki do I have?");
   await expect(page.getByText("It is the Handbook.", { exact: true })).toBeVisible();
   expect(feishu.calls).toEqual(["/open-apis/wiki/v2/spaces"]);
-  // The person removes the app on Feishu's side: the next call finds out, and the page says so.
+  // The person removes the app at Feishu: the next call detects that, and the page says so.
   feishu.revoke();
   model.answersWith({ call: [["http__feishu_wiki_v2_space_list", {}]] }, { say: "You have to log in again." });
   await say(page, "And now?");

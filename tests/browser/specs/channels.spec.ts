@@ -126,7 +126,7 @@ test("an account is made with the steps shown, tested, linked by a code, unlinke
   const links = region(page, "Links");
   await expect(links).toContainText("Ann (4001) on phone is the user alice", { timeout: 20_000 });
   await links.getByRole("button", { name: "Send server notices to Ann" }).click();
-  await expect(links).toContainText("The server's notices for administrators go here.");
+  await expect(links).toContainText("The server's notices for administrators are sent here.");
   await expectAccessible(page);
   await links.getByRole("button", { name: "Stop server notices to Ann" }).click();
   await expect(links.getByRole("button", { name: "Send server notices to Ann" })).toBeVisible();

@@ -158,7 +158,7 @@ test("a chain is made as a list, its gate is answered by another person on a pho
 });
 
 test("a journey: a mention, a chain whose question is answered on a phone, a file that is handed over, a killed server, a replay and a stop", async ({ page, browser, server, model, alice, laptop, team }) => {
-  // What bob wishes for at the gate is done on her machine.
+  // The change that bob requests at the gate is made on her machine.
   await alice.run(["group", "grant", String(team.group), "coder", "bob", "--mode", "own"]);
   let attempts = 0;
   let isKilled = false;
@@ -207,7 +207,7 @@ test("a journey: a mention, a chain whose question is answered on a phone, a fil
   await gate.getByLabel("What to change").fill("make the report");
   await gate.getByRole("button", { name: "Do it again" }).click();
 
-  // The server is killed while the writer answers: the panel is right after a reload, and the run goes on.
+  // The server is killed while the writer answers: after a reload the panel is correct, and the run goes on.
   await expect.poll(() => readIfThere(join(team.desk.workspace, "read.log"))).toBe("once\n");
   isKilled = true;
   await server.restart("SIGKILL");

@@ -35,7 +35,7 @@ test("a hook of the workspace waits, is approved whole, holds, is listed with it
   await expect(messages(page, "assistant").last()).toContainText("Done.");
   expect(existsSync(join(laptop.workspace, "mark"))).toBe(false);
   await page.goto("/#/settings/hooks");
-  // A run is listed a moment after it has decided.
+  // A run is listed shortly after the hook has decided.
   await expect(async () => {
     await page.reload();
     await page.getByText("Newest runs").click();

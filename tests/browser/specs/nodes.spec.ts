@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { expect, expectAccessible, picture, test } from "../house/test";
 import { Server } from "../house/server";
 
-/** How soon the list shows that a lease is over, or that its node has gone. */
+/** The time within which the list shows that a lease has expired, or that its node has stopped. */
 const NOTICED_MS = 90_000;
 
 /** The options of a node at a port that was free a moment ago. The database and the key of all nodes are in the environment. */
@@ -41,14 +41,14 @@ test("nodes are listed with what they do, and a dead one is removed from the lis
 
   await added.getByRole("button", { name: `Drain ${other.url}` }).click();
   await expect(added.getByText("draining", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
-  await added.getByRole("button", { name: `Have ${other.url} take on users again` }).click();
+  await added.getByRole("button", { name: `Let ${other.url} take on users again` }).click();
   await expect(added.getByText("up", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
 
   await second.stop("SIGKILL");
   await expect(added.getByText("late", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
   await expect(added).toContainText("has not renewed its lease");
   await expectAccessible(page);
-  // One that stops in order says so.
+  // A node that shuts down reports that.
   await second.start();
   await expect(added.getByText("up", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
   await second.stop();

@@ -49,7 +49,7 @@ test("an archive shows what it runs before it is installed, and is then listed, 
   await expect(list(page)).toContainText("You have no plugins.");
   await form(page).getByRole("radio", { name: "An archive file" }).check();
   await form(page).getByLabel("Archive", { exact: true }).setInputFiles(guard("1.0", "#!/bin/sh\nexit 2\n"));
-  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await form(page).getByRole("button", { name: "Inspect" }).click();
   const looked = form(page).getByRole("region", { name: "guard 1.0" });
   await expect(looked).toContainText("Guards the shell");
   await expect(looked.getByText("PreToolUse Bash")).toBeVisible();
@@ -86,10 +86,10 @@ test("an archive shows what it runs before it is installed, and is then listed, 
 
 test("another copy says which files differ, and what cannot be installed says why and keeps the form", async ({ page }) => {
   await page.goto("/#/settings/plugins");
-  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await form(page).getByRole("button", { name: "Inspect" }).click();
   await expect(form(page).getByLabel("Source", { exact: true })).toHaveAccessibleDescription(/^Enter a source\./);
   await form(page).getByLabel("Source", { exact: true }).fill("nothing at all");
-  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await form(page).getByRole("button", { name: "Inspect" }).click();
   await expect(form(page).getByRole("alert").filter({ hasText: "the plugin cannot be installed" })).toBeVisible();
   await expect(form(page).getByLabel("Source", { exact: true })).toHaveValue("nothing at all");
   await expectAccessible(page);
@@ -97,11 +97,11 @@ test("another copy says which files differ, and what cannot be installed says wh
   await form(page).getByRole("radio", { name: "An archive file" }).check();
   const archive = form(page).getByLabel("Archive", { exact: true });
   await archive.setInputFiles({ name: "guard.zip", mimeType: "application/zip", buffer: Buffer.from("no archive") });
-  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await form(page).getByRole("button", { name: "Inspect" }).click();
   await expect(form(page).getByRole("alert").filter({ hasText: "neither a .tar.gz nor a .zip archive" })).toBeVisible();
   for (const version of ["1.0", "2.0"]) {
     await archive.setInputFiles(guard(version, `#!/bin/sh\necho ${version}\n`));
-    await form(page).getByRole("button", { name: "Look at it" }).click();
+    await form(page).getByRole("button", { name: "Inspect" }).click();
     const looked = form(page).getByRole("region", { name: `guard ${version}` });
     await expect(looked).toBeVisible();
     if (version === "2.0") {
@@ -139,9 +139,9 @@ test("a marketplace lists its plugins, one is installed by name, another copy is
   await expect(markets).toContainText("How we write");
   await expectAccessible(page);
   await picture(page, "marketplaces");
-  await markets.getByRole("button", { name: "Look at it: style@tools" }).click();
+  await markets.getByRole("button", { name: "Inspect style@tools" }).click();
   await expect(form(page).getByLabel("Source", { exact: true })).toHaveValue("style@tools");
-  await form(page).getByRole("button", { name: "Look at it" }).click();
+  await form(page).getByRole("button", { name: "Inspect" }).click();
   await form(page).getByRole("button", { name: "Install", exact: true }).click();
   const style = list(page).getByRole("listitem").filter({ has: page.getByRole("heading", { name: /^style/ }) });
   await expect(style).toContainText("Used");

@@ -26,7 +26,7 @@ test("every section opens, is accessible in both themes, and has an address", as
     await page.emulateMedia({ colorScheme: "light" });
   }
   await open(page, "Nodes");
-  await expect(page.getByText("This server works alone.")).toBeVisible();
+  await expect(page.getByText("This server runs alone.")).toBeVisible();
   await open(page, "About");
   await page.reload();
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();
@@ -81,7 +81,7 @@ test("new chats begin in the approval mode that was chosen, and the open one kee
   await expect(begin.getByRole("radio", { name: "Auto-edit" })).toBeChecked();
   await expect(own.getByRole("radio", { name: "Plan" })).toBeChecked();
   await page.keyboard.press("Escape");
-  // `open` looks whether the settings are open.
+  // `open` checks whether the settings are already open.
   await expect(page.getByRole("dialog")).toHaveCount(0);
   await page.getByRole("button", { name: "New chat", exact: true }).click();
   await open(page, "Approvals");

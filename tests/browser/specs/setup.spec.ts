@@ -39,7 +39,7 @@ test("the first run leads from the secret that was printed to a first command on
   const secret = await server.setupSecret();
   await page.goto(`/#setup=${secret}`);
   await page.getByLabel("Name").fill("ada");
-  await expect(page.getByLabel("Set-up secret")).toHaveCount(0);
+  await expect(page.getByLabel("Setup secret")).toHaveCount(0);
   await expectAccessible(page);
   await picture(page, "setup-account");
   await expect(page.getByLabel("Password", { exact: true })).toHaveAccessibleDescription("At least 8 characters.");
@@ -103,10 +103,10 @@ test("the first run leads from the secret that was printed to a first command on
 test("without the address the secret is asked for, a wrong one makes no account, and everything after it can wait", async ({ fresh: page, server }) => {
   const secret = await server.setupSecret();
   await page.goto("/");
-  await page.getByLabel("Set-up secret").fill("not-the-secret");
+  await page.getByLabel("Setup secret").fill("not-the-secret");
   await createAccount(page);
   await expect(page.getByRole("alert").filter({ hasText: /./ })).toBeVisible();
-  await page.getByLabel("Set-up secret").fill(secret);
+  await page.getByLabel("Setup secret").fill(secret);
   await createAccount(page);
   await page.getByRole("button", { name: "Skip: I will add one later" }).click();
   await page.getByRole("button", { name: "Skip: take me to the chat" }).click();

@@ -1,4 +1,5 @@
-//! The group of a messenger that belongs to no group of agents is no way to one: nobody there gets an agent of another's to work.
+//! A messenger's group that is not bound to a group of people and agents gives no access to one: nobody there can make another person's
+//! agent work.
 
 use serde_json::{Value, json};
 use tests::eventually;
@@ -10,12 +11,12 @@ use crate::groups::Team;
 use crate::groups::private::{obedient, wish};
 use crate::http_tools::OPEN;
 
-/// The messenger's group, and people in it: alice, who is linked, and a person who is not and calls herself alice too.
+/// The messenger's group, and people in it: alice, who is linked, and a person who is not linked and also calls herself alice.
 pub(super) const GROUP: i64 = -100_123;
 pub(super) const ALICE: i64 = 4001;
 pub(super) const OTHER: i64 = 4099;
 
-/// A person writes in the group, with a mention of the bot.
+/// Posts a message of a person in the group, with a mention of the bot.
 pub(super) fn in_group(telegram: &Telegram, person: i64, words: &str, more: Value) {
     let mut fields = json!({
         "chat": {"id": GROUP, "type": "supergroup", "title": "Work"},
@@ -52,7 +53,7 @@ fn the_group_of_a_messenger_is_no_way_to_an_agent() {
         in_group(&telegram, OTHER, &format!("@coder do it\n{deed}"), forged.clone());
     }
     in_group(&telegram, OTHER, "/group off", json!({}));
-    // A question to alice is not theirs to answer.
+    // Other people cannot answer a question to alice.
     in_group(
         &telegram,
         ALICE,
@@ -66,7 +67,7 @@ fn the_group_of_a_messenger_is_no_way_to_an_agent() {
         telegram.press(OTHER, &shown, button["callback_data"].as_str().unwrap());
     }
     in_group(&telegram, OTHER, "1", json!({}));
-    // What she says there goes to a chat of her own, whose agent is in no group.
+    // Her messages there go to her own chat, whose agent is in no group.
     let send = ("SendMessage", json!({"to": "writer", "message": deed}));
     let chat = team.world.alice.json(&["chat", "list", "--json"]);
     assert!(!team.world.path("allowed").exists(), "somebody else allowed it: {chat}");

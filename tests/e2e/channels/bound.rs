@@ -1,4 +1,4 @@
-//! A messenger's group that belongs to a group of people and agents: its members work in one log, from there and from the page.
+//! A messenger's group that is bound to a group of people and agents: its members work in one log, from there and from the page.
 
 use serde_json::{Value, json};
 use tests::eventually;
@@ -39,7 +39,7 @@ fn bound(telegram: &Telegram) -> Team {
     team
 }
 
-/// What the messenger's group shows.
+/// The messages that the messenger's group shows.
 fn shown(telegram: &Telegram) -> Vec<String> {
     telegram.messages().iter().filter(|message| message.chat == GROUP).map(text).collect()
 }
@@ -94,7 +94,7 @@ fn a_messengers_group_works_in_the_log_of_a_group_over_kills() {
         };
         assert_eq!(posted(&format!("@coder round {round}")), 1);
     }
-    // Telegram knows no keys: a message that a kill left without a known outcome is sent again, and marked.
+    // Telegram has no idempotency keys: a message whose outcome is unknown after a kill is sent again, and marked.
     let status = channel(&team.world);
     assert!(doubled <= usize::try_from(status["unsure"].as_u64().unwrap()).unwrap(), "{status}: {texts:?}");
     assert!(
@@ -123,7 +123,7 @@ fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
         in_group(&telegram, OTHER, "@coder crossed", forged.clone());
     }
     in_group(&telegram, OTHER, "/group off", json!({}));
-    // What a member quotes asks nobody either.
+    // A mention within a quotation asks nobody either.
     let of_other = json!({"id": OTHER, "is_bot": false, "first_name": "alice"});
     let quoted = json!({"message_id": 2, "date": 1_780_000_000, "from": of_other, "chat": {"id": GROUP, "type": "supergroup"}, "text": "well\n@coder crossed"});
     in_group(&telegram, ALICE, "what does this mean?", json!({"reply_to_message": quoted}));
@@ -135,7 +135,7 @@ fn a_stranger_in_a_bound_group_asks_nobody_and_members_answer_gates_there() {
     let gate = asked.split_once("/edit ").and_then(|(_, rest)| rest.split_once(' ')).unwrap().0.to_owned();
     in_group(&telegram, OTHER, &format!("/approve {gate}"), json!({}));
     in_group(&telegram, BOB, &format!("/redo {gate} make it longer"), json!({}));
-    // Bob may not ask alice's agent, so he wishes for nothing.
+    // Bob may not ask alice's agent, so his change request is refused.
     reads(&telegram, "has not let you ask it");
     in_group(&telegram, BOB, &format!("/approve {gate}"), json!({}));
     reads(&telegram, &format!("bob answered question {gate}: approve."));

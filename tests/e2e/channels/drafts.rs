@@ -1,5 +1,5 @@
-//! Answers that are shown while they are written: in one message, no faster than each messenger allows, and whole in the end, even if the
-//! server dies.
+//! Drafts: an answer is shown in one message while it is written, no faster than each messenger allows, and completely in the end, even
+//! if the server dies.
 
 use std::thread;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use super::{PATIENCE, Start, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// The messengers whose messages can be changed.
+/// The messengers whose messages can be edited.
 const EDITING: &[&str] = &["discord", "feishu", "matrix", "slack", "telegram"];
-/// The words of an answer, each with its number, and the time in which each is written.
+/// The number of words of an answer, which are numbered, and the time that each takes.
 const WORDS: usize = 90;
 const WORD: Duration = Duration::from_millis(100);
 
@@ -24,7 +24,7 @@ fn text() -> String {
     (0..WORDS).map(|number| format!("w{number:03} ")).collect::<String>().trim_end().to_owned()
 }
 
-/// The texts that the bot said which begin like an answer, without markup around them.
+/// The bot's messages that begin like an answer, without markup.
 fn answers(messenger: &dyn Messenger) -> Vec<String> {
     let said = messenger.said().into_iter().map(|said| said.text.trim().to_owned());
     said.filter(|text| text.starts_with("w000") || text.contains('⚠')).collect()
@@ -57,7 +57,7 @@ fn drafted(messenger: &dyn Messenger) {
     eventually("a draft is shown", PATIENCE, || {
         answers(messenger).last().is_some_and(|text| is_draft(text)).then_some(())
     });
-    // A draft that a server dies over before it knows that it was taken stays as it is where the messenger knows no keys.
+    // If the server dies before it knows that a draft was accepted, the draft stays on messengers without idempotency keys.
     eventually("the draft is on record", PATIENCE, || (channel(&world)["waiting"] == 0).then_some(()));
     world.kill_and_restart(OPEN);
     connected(&world);
@@ -72,7 +72,7 @@ fn an_answer_grows_in_place_and_no_draft_outlives_its_server_on_each_messenger()
     on_each(drafted);
 }
 
-/// Messengers that refuse what comes too fast.
+/// Tests messengers that refuse requests that come too fast.
 #[test]
 fn answers_that_grow_are_refused_by_no_messengers_limits() {
     let strict: [Start; 2] = [|| Box::new(Telegram::start()), || Box::new(Slack::start())];

@@ -1,4 +1,4 @@
-//! The administrator's chat on each messenger: what is told there comes once, whatever happens to the server in the meantime.
+//! The administrator's chat on each messenger: each event is reported once, even if the server is killed in the meantime.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use super::{PATIENCE, channel, on_each};
 use crate::http_tools::OPEN;
 use crate::world::World;
 
-/// How long a server looks at most before it finds what happened.
+/// The longest time until a server notices an event.
 const LOOK: Duration = Duration::from_secs(60);
-/// More wrong passwords than are checked in a minute.
+/// More wrong passwords than the limit per minute.
 const WRONG: usize = 40;
 
 /// Tries wrong passwords until logins are refused.
@@ -36,18 +36,18 @@ fn noticed(messenger: &dyn Messenger) {
     link(&world, messenger, 0);
     messenger.say(0, "/notices on");
     if messenger.kind() == "qq" {
-        reads(messenger, "lets the bot only reply");
+        reads(messenger, "bots can only reply on this messenger");
         let links = world.alice.json(&["channel", "links", "--json"]);
         assert_eq!(links[0]["notices"], false, "{links}");
         return;
     }
-    reads(messenger, "notices come to this conversation now");
+    reads(messenger, "notices are now sent to this conversation");
     guess(&world, "alice");
     guess(&world, "nobody-of-this-name");
     eventually("the refused logins are told", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "alice"]) > 0).then_some(())
     });
-    // Later a poll of the killed server may still be open, which a messenger may refuse.
+    // After the kill a poll of the old server may still be open, which a messenger may refuse.
     assert_eq!(messenger.refused(), Vec::<String>::new());
     for _ in 0..2 {
         world.kill_and_restart(OPEN);
@@ -56,17 +56,17 @@ fn noticed(messenger: &dyn Messenger) {
             (told(messenger, &["The server has started"]) > 0).then_some(())
         });
     }
-    // A look that finds what is new would find again what it had forgotten.
+    // A check that finds this new event would also have reported an earlier one again.
     let _bob = world.server.person("bob");
     guess(&world, "bob");
     eventually("what is new is told", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "bob"]) > 0).then_some(())
     });
-    // A kill between a message and its record doubles it where the messenger knows no keys, and it is marked.
+    // A kill between sending a message and recording that sends it twice, marked, on messengers without idempotency keys.
     let unsure = usize::try_from(channel(&world)["unsure"].as_u64().unwrap()).unwrap();
     assert!(told(messenger, &["Too many wrong passwords", "alice"]) <= 1 + unsure);
     assert_eq!(told(messenger, &["nobody-of-this-name"]), 0);
-    // Two starts within ten minutes are told once, unless a new ten minutes began between them.
+    // Starts are reported once per ten-minute window; the two starts may be in different windows.
     assert!(told(messenger, &["The server has started"]) <= 2 + unsure);
     let links = world.alice.json(&["channel", "links", "--json"]);
     assert_eq!(links[0]["notices"], true, "{links}");

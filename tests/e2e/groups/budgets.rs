@@ -150,7 +150,7 @@ fn more_of_a_budget_is_more_for_all_that_a_run_asks() {
 
 #[test]
 fn sub_agents_have_what_is_left_of_a_budget_and_what_they_use_counts() {
-    // A sub-agent that would work for ever: each request calls a tool. The coder's says what came of it.
+    // A sub-agent that would work forever: each of its requests calls a tool. The coder reports its result.
     let team = Team::with(
         |asked: &Asked| match (is_child(asked), fresh(asked).as_slice()) {
             (true, _) => Reply::Call(vec![("Shell", json!({"command": "true"}))]),
@@ -162,7 +162,7 @@ fn sub_agents_have_what_is_left_of_a_budget_and_what_they_use_counts() {
         &["--llm-price", "scripted=100/100"],
     );
     let requests = || team.world.model.asked().iter().filter(|asked| is_child(asked)).count();
-    // The coder's request, and two of the sub-agent's, of which the second one uses the budget up. The coder ends its answer.
+    // The coder makes one request, its sub-agent two, of which the second one exhausts the budget. Then the coder ends its answer.
     for budget in [format!("{} tokens", 3 * REQUEST_TOKENS - 1), "$0.025".to_owned()] {
         let before = requests();
         let run = team.begin(&format!("1. @coder: dig\n2. @coder: end\nbudget: {budget}\n"));
@@ -183,7 +183,7 @@ fn sub_agents_have_what_is_left_of_a_budget_and_what_they_use_counts() {
         assert_eq!(used(&team, &run), [4 * REQUEST_TOKENS]);
         team.alice(&["chain", "stop", &team.group, &run.to_string()]);
     }
-    // Of a budget that the coder has used up itself nothing is left: its sub-agent asks no model.
+    // If the coder itself has exhausted the budget, its sub-agent makes no request.
     let before = requests();
     let run = team.begin(&format!("1. @coder: dig\nbudget: {REQUEST_TOKENS} tokens\n"));
     let shown = team.until_run(&run, "done");

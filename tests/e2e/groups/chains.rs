@@ -1,4 +1,4 @@
-//! Chains that agents make, and a chain of three agents from its template to its end.
+//! Chains that agents make, and a chain of three agents from a template, run to its end.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -29,7 +29,7 @@ fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_
         let text = team.world.alice.run(&["group", "chain", "get", &team.group, name]).stdout;
         text.trim_end().to_owned()
     };
-    // What the coder is told of a chain that it sets for this person, and how often its owner was asked.
+    // Makes the coder set a chain for this person; returns its result, and how often its owner was asked.
     let set = |person: &Person, name: &str, steps: &str, is_allowed: bool| {
         let call = ("Chain", json!({"action": "set", "name": name, "steps": steps}));
         let posted = team.post(person, &format!("@coder go\n{}", wish(&[call])));
@@ -58,7 +58,7 @@ fn an_agent_makes_a_chain_with_the_right_of_the_person_who_asked_once_its_owner_
         let (_, refused) = set(&team.world.alice, name, steps, true);
         assert!(refused.contains("heard: Error") && refused.contains(why), "{refused} is not {why}");
     }
-    // Bob may ask the agent, and is no editor.
+    // Bob may ask the agent, but is not an editor.
     team.alice(&["grant", &team.group, "coder", "bob", "--mode", "own"]);
     for name in ["story", "other"] {
         let (_, refused) = set(&team.bob, name, first, true);

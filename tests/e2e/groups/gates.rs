@@ -75,7 +75,7 @@ fn kills_at_gates_and_at_spendings_ask_once_and_do_each_step_once() {
 fn of_answers_at_the_same_time_the_first_one_counts_and_the_others_are_told() {
     const PEOPLE: [&str; 2] = ["alice", "bob"];
     let team = Team::new(echo);
-    // Without a grant his wish would be refused.
+    // Without a grant his change request would be refused.
     team.alice(&["grant", &team.group, "coder", "bob"]);
     let clients = PEOPLE.map(|name| Client::login(&team.world.server, name));
     for round in 0..8 {

@@ -1,4 +1,4 @@
-//! Agents that have said all that they may without a person: a stored question asks if they may go on.
+//! Agents that reach the limit of messages without a person: a stored question asks whether they may go on.
 
 use serde_json::{Value, json};
 use tests::http::Client;
@@ -22,7 +22,7 @@ fn talkers() -> Team {
     })
 }
 
-/// The number of messages that agents sent each other, once all is quiet.
+/// The number of messages that agents sent each other, once nothing is in progress.
 fn sent(team: &Team) -> usize {
     eventually("the agents are quiet", PATIENCE, || {
         team.calls().iter().all(|call| !call["ended_at"].is_null()).then_some(())
@@ -53,7 +53,7 @@ fn agents_alone_stop_after_eight_messages_and_a_stored_question_lets_them_go_on(
         notices[0]["text"],
         "The agents have exchanged 8 messages since alice asked, and stop here until a person lets them go on."
     );
-    assert!(team.said().iter().any(|(_, text)| text.contains("as many messages as they may")));
+    assert!(team.said().iter().any(|(_, text)| text.contains("reached the limit of messages")));
     let asked = runs(&team);
     assert_eq!((asked.len(), &asked[0]["state"]), (1, &json!("asking")), "{asked:?}");
     let gate = &asked[0]["gate"];
@@ -74,7 +74,7 @@ fn agents_alone_stop_after_eight_messages_and_a_stored_question_lets_them_go_on(
     assert!(status == 409 && told.contains("bob answered it before"), "{status} {told}");
     team.until_run(&asked[0]["id"], "done");
     eventually("they go on", PATIENCE, || (sent(&team) == 16).then_some(()));
-    // After as many again the next question asks, and an answer ends it.
+    // After the same number of messages the next question is asked, and an answer stops them.
     let next = eventually("they stop again", PATIENCE, || {
         runs(&team).into_iter().find(|run| run["state"] == "asking")
     });
@@ -82,7 +82,7 @@ fn agents_alone_stop_after_eight_messages_and_a_stored_question_lets_them_go_on(
     team.answer(&team.world.alice, &next["gate"], &["stop"]);
     team.until_run(&next["id"], "stopped");
     assert_eq!((sent(&team), runs(&team).len()), (16, 2));
-    // A person asks as before.
+    // A person can ask as before.
     team.post(&team.world.alice, "@coder go on");
     assert_eq!(sent(&team), 24);
 }

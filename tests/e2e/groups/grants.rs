@@ -1,4 +1,4 @@
-//! What a grant is for, when it ends, and whose rights a wish at a gate has.
+//! The scope and the end of grants, and the rights of a change request at a gate.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn a_grant_ends_with_the_agent_and_with_the_person_and_is_of_one_group() {
     asks(&team.group);
     team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     asks(&team.group);
-    // Somebody who went and came back.
+    // A person who left the group and came back.
     grant();
     team.of(&team.bob, &["remove-person", &team.group, "bob"]);
     team.alice(&["add-person", &team.group, "bob", "--access", "editor"]);
@@ -37,7 +37,7 @@ fn a_grant_ends_with_the_agent_and_with_the_person_and_is_of_one_group() {
     team.of(&team.bob, &["add-person", &other, "alice"]);
     team.alice(&["add-agent", &other, "coder", "--on", "laptop", "--approval", "full"]);
     asks(&other);
-    // A grant is asked for again when what waits for it begins.
+    // The grant is checked again when a waiting question begins.
     let hang = wish(&[("Shell", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"}))]);
     let first = team.post(&team.world.alice, &format!("@coder wait\n{hang}"))["calls"][0]["id"].clone();
     let second = team.post(&team.bob, &format!("@coder do it\n{}", deed()))["calls"][0]["id"].clone();
@@ -62,14 +62,14 @@ fn a_wish_at_a_gate_is_its_writers_own() {
         let gate = gate["id"].to_string();
         team.bob.run(&[&["group", "chain", "answer", &team.group, &gate], arguments].concat())
     };
-    // Bob has no grant: what he wants changed is not done by alice's agent, though the run is hers.
+    // Bob has no grant, so alice's agent does not make his change, though the run is hers.
     let (run, gate) = begin();
     let wished = answer(&gate, &["redo", "--text", &deed()]);
     assert!(wished.code != 0 && wished.stderr.contains("who has not let you ask it"), "{wished:?}");
     assert_eq!(team.run(&run)["gate"]["id"], gate["id"], "the gate is still open");
     assert_eq!(answer(&gate, &["approve"]).code, 0, "to let it pass needs no grant");
     team.until_run(&run, "done");
-    // With a grant that has alice asked, she is.
+    // With a grant of the mode `ask`, alice is asked.
     team.alice(&["grant", &team.group, "coder", "bob", "--mode", "ask"]);
     let (run, gate) = begin();
     let first = team.calls().into_iter().find(|call| call["run_id"] == run).unwrap();
@@ -96,7 +96,7 @@ fn automation(team: &Team, command: &str, name: &str) -> Value {
     all.as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap()
 }
 
-/// Delivers to a trigger of alice; returns what came of it. Each delivery has a body of its own.
+/// Delivers a request to a trigger of alice; returns its outcome. Each delivery has its own body.
 fn delivered(team: &Team, name: &str, body: &str) -> Value {
     let saved = team.world.alice.json(&["trigger", "address", name, "--json"]);
     let path = saved["delivery_path"].as_str().unwrap().strip_prefix("/api/v1").unwrap();
@@ -156,13 +156,13 @@ fn what_was_proposed_for_a_person_runs_as_long_as_they_may_ask() {
         "done",
         "what alice had proposed for herself is hers"
     );
-    // A new grant wakes nothing by itself. What she resumes is hers, whatever becomes of the grant.
+    // A new grant resumes nothing by itself. An automation that she resumes is her own, independent of the grant.
     grant();
     is_paused("trigger", "push");
     team.alice(&["revoke", &team.group, "coder", "bob"]);
     team.world.run(&["trigger", "resume", "push"]);
     assert_eq!(delivered(&team, "push", "[4]")["outcome"], "done", "she resumed it");
-    // It ends with the agent, too.
+    // The grant also ends with the agent.
     grant();
     assert_eq!(delivered(&team, "pull", "[5]")["outcome"], "done");
     team.alice(&["remove-agent", &team.group, "coder"]);

@@ -26,7 +26,7 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
         if last["role"] == "tool" && !is_unknown {
             return echo(asked);
         }
-        // A model that is told that nobody knows looks first.
+        // If the outcome is unknown, the model checks first.
         let unless = if is_unknown { format!("grep -qx {part} effects || ") } else { String::new() };
         let command = format!("{unless}echo {part} >> effects; sleep 0.1");
         Reply::Call(vec![("Shell", json!({"command": command}))])
@@ -51,10 +51,10 @@ fn kills_of_the_server_cost_a_chain_nothing_and_double_nothing() {
         let run = team.begin(&steps);
         runs += 1;
         while kill < kills && team.run(&run)["ended_at"].is_null() {
-            // Each kill is at another moment of a step. Some links live for longer than a second: the runner backs off, for longer than a turn waits
-            // for it, from a server that breaks twenty links in a row at once.
+            // Each kill hits another moment of a step. Every tenth server lives for longer than a second: if twenty links in a row broke at once, the
+            // runner would back off for longer than a turn waits for it.
             let lives_ms = if kill % 10 == 9 { 1_200 } else { random.within(0..150) };
-            // A turn that got no further in four lives of a server is given up.
+            // A turn that makes no progress over four restarts is given up.
             if fruitless == 2 {
                 eventually("the run gets further", PATIENCE, || {
                     (spent(&team, &run) > so_far || !team.run(&run)["ended_at"].is_null()).then_some(())

@@ -127,18 +127,18 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
     assert!(!team.world.machine.workspace().join("made").exists());
     assert!(!said.contains("payroll:"), "{said}");
 
-    // A sub-agent has no more.
+    // A sub-agent has no more tools.
     add("Read,SubAgent");
     let below = json!([["Shell", {"command": "touch made"}]]).to_string();
     let (names, said) = offered(&format!("@coder go\n{}", wish(&[("SubAgent", json!({"task": below}))])));
-    // The one that it called before stays declared, as one that is gone.
+    // The tool that it called before stays declared, as unavailable.
     assert_eq!(names, ["Read", "SubAgent", "search_tools"]);
     assert!(
         said.contains("there is no tool") && !team.world.machine.workspace().join("made").exists(),
         "{said}"
     );
 
-    // It keeps its list when something else of it changes, until the owner gives it all.
+    // The agent keeps its list when other settings change, until the owner gives it all tools.
     let group = team.alice(&["add-agent", &team.group, "coder", "--on", "laptop", "--approval", "full"]);
     let coder = group["agents"].as_array().unwrap().iter().find(|agent| agent["handle"] == "coder").unwrap();
     assert_eq!(coder["tools"], json!(["Read", "SubAgent"]));
@@ -147,7 +147,7 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
     assert_eq!(coder["tools"], Value::Null);
     let (names, _) = offered("@coder hello");
     assert!(names.contains(&"Shell".to_owned()) && names.contains(&"SendMessage".to_owned()), "{names:?}");
-    // A rule about any of them is a rule about a tool that exists.
+    // A permission rule about any of them refers to an existing tool.
     let client = Client::login(&team.world.server, "alice");
     for name in &names {
         let rule = json!({"effect": "ask", "rule": name}).to_string();
@@ -293,7 +293,7 @@ fn nobody_speaks_as_a_call_by_choosing_its_send_id() {
     assert!(sent.status < 300, "{sent:?}");
     let told = eventually("the agent was told", PATIENCE, || {
         let asked = team.world.model.asked();
-        asked.iter().flat_map(fresh).find(|result| result.contains("what you were asked has ended"))
+        asked.iter().flat_map(fresh).find(|result| result.contains("the request that you work on has ended"))
     });
     assert!(told.starts_with("Error"), "{told}");
     assert_eq!(team.said().len(), 3);

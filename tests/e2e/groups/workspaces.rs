@@ -41,7 +41,7 @@ fn make(team: &Team, handle: &str) -> Value {
     team.alice(&["workspace", "make", &team.group, handle, "--template", "coder"])
 }
 
-/// Why a command of alice's about groups fails.
+/// The error of a group command of alice.
 fn refused(team: &Team, arguments: &[&str]) -> String {
     let output = team.world.alice.run(&[&["group"], arguments].concat());
     assert_ne!(output.code, 0, "{arguments:?}: {output:?}");
@@ -90,7 +90,7 @@ fn an_agent_works_in_its_folder_and_reads_its_documents_there() {
     let body = of_helper.body.to_string();
     assert!(body.contains("The current directory is agents/helper, relative to the workspace"), "{body}");
 
-    // Another folder: it works there from the next question on, though nobody made it.
+    // After a change of the folder it works there from the next question on; the folder is made then.
     let other =
         ["add-agent", &team.group, "helper", "--on", "laptop", "--approval", "full", "--folder", "other/one"];
     team.alice(&other);
@@ -128,7 +128,7 @@ fn templates_are_listed_in_both_languages_and_each_can_be_made() {
     }
     let printed = team.world.alice.run(&["group", "templates", "reviewer", "--language", "en"]);
     assert!(printed.stdout.contains("SOUL.md\n\n# How you work"), "{printed:?}");
-    // What does not exist adds no agent.
+    // An unknown template adds no agent.
     let add = ["add-agent", &team.group, "pirate", "--on", "laptop", "--template", "pirate"];
     assert!(refused(&team, &add).contains("there is no template pirate; there are coder, reviewer"));
     assert!(refused(&team, &["workspace", "show", &team.group, "pirate"]).contains("no agent @pirate"));
@@ -158,7 +158,7 @@ fn what_exists_is_kept_and_named() {
     let shown = make(&team, "helper");
     assert_eq!(names(&shown, "present"), ["IDENTITY.md", "SOUL.md", "USER.md"], "{shown}");
     assert_eq!(fs::read_to_string(team.world.path("shared.md")).unwrap(), "all of us");
-    // One that leads out is not.
+    // A link that leads out of the workspace is not.
     let outside = tempfile::tempdir().unwrap();
     fs::remove_file(folder.join("USER.md")).unwrap();
     symlink(outside.path().join("USER.md"), folder.join("USER.md")).unwrap();
@@ -265,7 +265,7 @@ fn a_read_only_machine_says_so_and_keeps_what_it_has() {
         why.contains("there/IDENTITY.md on fixed cannot be written") && why.contains("read-only"),
         "{why}"
     );
-    // What is there is shown all the same, and an agent works with it.
+    // Existing documents are still shown, and an agent works with them.
     let shown = team.alice(&["workspace", "show", &team.group, "helper"]);
     assert_eq!(names(&shown, "present"), ["SOUL.md"], "{shown}");
     let asks = team.post(&team.world.alice, "@helper hello");
@@ -361,7 +361,7 @@ fn a_server_that_dies_halfway_leaves_whole_documents_and_the_rest_is_made_later(
         let client = Client::login(&team.world.server, "alice");
         let (to, asked) = (path.clone(), body.clone());
         let request = thread::spawn(move || client.try_send("POST", &to, asked.as_bytes()).is_ok());
-        // Some die before anything is made, some on the way, some afterwards.
+        // The kills come before, during and after the work.
         thread::sleep(Duration::from_millis(kill * 3));
         team.world.kill_and_restart(&[]);
         request.join().unwrap();
@@ -393,7 +393,7 @@ fn only_its_owner_sees_and_makes_the_workspace_of_an_agent() {
         let why = answer.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(why.contains("a machine of alice: only they see and make its workspace"), "{why}");
     }
-    // A machine of somebody else's is nobody's own.
+    // Another person's machine cannot be used.
     let put = json!({"runner": "laptop", "folder": "agents/thief"}).to_string();
     let thief = bob.send("PUT", &format!("/groups/{}/agents/thief", team.group), put.as_bytes());
     assert_eq!(thief.status, 404, "{thief:?}");
@@ -403,7 +403,7 @@ fn only_its_owner_sees_and_makes_the_workspace_of_an_agent() {
     assert_eq!(eve.call("GET", &path).status, 404);
     assert_eq!(eve.send("POST", &path, body.as_bytes()).status, 404);
     assert_eq!(Client::anonymous(&team.world.server).call("GET", "/agent-templates").status, 401);
-    // A reader may not make anything on their own machine for the group any more, but sees what there is.
+    // A reader may no longer make documents for the group, but can see the existing ones.
     team.alice(&["add-person", &team.group, "bob", "--access", "reader"]);
     let own = format!("/groups/{}/agents/writer/workspace", team.group);
     assert_eq!(bob.call("GET", &own).status, 200);
@@ -426,7 +426,7 @@ fn texts_that_cannot_be_documents_are_refused() {
     for (body, part) in [
         (json!({}), "choose a template"),
         (json!({"template": "pirate"}), "there is no template"),
-        (file("../SOUL.md", "x"), "no document of a workspace"),
+        (file("../SOUL.md", "x"), "not a document of a workspace"),
         (file("SOUL.md", &"x".repeat(8193)), "an agent reads 8192 bytes"),
         (file("SOUL.md", "a\0b"), "not text"),
         (json!({"files": [{"name": "SOUL.md"}]}), "text"),
@@ -435,7 +435,7 @@ fn texts_that_cannot_be_documents_are_refused() {
         assert!(matches!(answer.status, 400 | 422) && text(&answer).contains(part), "{body}: {answer:?}");
     }
     let huge = file("SOUL.md", &"x".repeat(4 << 20)).to_string();
-    // The server may close the connection before all of it has arrived.
+    // The server may close the connection before it has read the whole body.
     assert!(
         alice.try_send("POST", &path, huge.as_bytes()).is_ok_and(|answer| answer.status >= 400)
             || alice.call("GET", &path).status == 200

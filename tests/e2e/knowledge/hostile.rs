@@ -78,7 +78,7 @@ fn zip(entries: &[(&str, Vec<u8>, bool)]) -> Vec<u8> {
     out
 }
 
-/// A content that unpacks to `mib` MiB of one byte, as the program gzip packs it.
+/// Content that unpacks to `mib` MiB of one repeated byte, compressed by the program gzip.
 fn bomb(prefix: &str, mib: usize) -> Vec<u8> {
     let mut gzip =
         Command::new("gzip").arg("-9").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -220,7 +220,7 @@ fn of_office() -> Vec<File> {
         file("locked-entry.docx", encrypted, Some("encrypted")),
         file("locked.docx", locked, Some("encrypted")),
         file("old.doc", ole, Some("old format")),
-        file("cut.docx", cut[..cut.len() / 2].to_vec(), Some("the archive has no directory")),
+        file("cut.docx", cut[..cut.len() / 2].to_vec(), Some("the archive has no central directory")),
         file("half-tags.docx", docx("<w:document><w:body><w:p>"), Some("it ends within an element")),
         file("deep.docx", docx(&"<a>".repeat(100_000)), Some("its elements are nested too deep")),
         file("million.xlsx", xlsx(&sheet(&rows), &[]), None),
@@ -231,7 +231,7 @@ fn of_office() -> Vec<File> {
             xlsx(&sheet(index), &[("xl/sharedStrings.xml", bomb("<sst><si><t>", 200), true)]),
             Some("too_much_text"),
         ),
-        file("end-only.zip", b"PK\x05\x06".to_vec(), Some("the archive has no directory")),
+        file("end-only.zip", b"PK\x05\x06".to_vec(), Some("the archive has no central directory")),
         file(
             "many-entries.zip",
             [&b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff"[..], &[0; 10]].concat(),

@@ -1,4 +1,4 @@
-//! Three nodes under load meet faults at random; nothing is lost or doubled, and what cannot be known is said.
+//! Random faults of three nodes under load: nothing is lost or doubled, and unknown outcomes are reported.
 //!
 //! ```text
 //!  people, runners ──▶ a balancer ──▶ three nodes ──▶ PostgreSQL
@@ -30,23 +30,23 @@ use crate::http_tools::OPEN;
 const NODES: usize = 3;
 /// The users; each has a runner.
 const USERS: [&str; 4] = ["alice", "bob", "carol", "dave"];
-/// How many faults there are if nothing else is set.
+/// The default number of faults.
 const FAULTS_FEW: u64 = 4;
-/// How long a node that is stopped in order has for its answers.
+/// How long a node may finish its answers when it shuts down.
 const DRAIN: [&str; 2] = ["--drain", "5s"];
 
-/// What happens to the nodes.
+/// A fault.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     /// A node is killed, and starts again.
     Kill,
-    /// A node stands still, for longer than its lease or not.
+    /// A node freezes, for longer than its lease or not.
     Freeze,
-    /// A node is stopped in order, and starts again.
+    /// A node shuts down, and starts again.
     Restart,
-    /// A node is not reached by the others.
+    /// A node is cut off from the others.
     Part,
-    /// The others hear nothing of a node that hears them, or the other way round.
+    /// A node is cut off in one direction only.
     Mute,
     /// The connections between nodes end.
     CutPeers,
@@ -67,11 +67,11 @@ const FAULTS: [Fault; 8] = [
     Fault::CutPeople,
 ];
 
-/// Nodes, with a proxy before the port at which the others reach each.
+/// The nodes, with a proxy in front of each node's peer port.
 struct House {
     nodes: Vec<Server>,
     options: Vec<Vec<String>>,
-    /// Before the peer port of each.
+    /// The proxies in front of the peer ports.
     peers: Vec<Proxy>,
     balancer: Proxy,
     /// Its key is read at each start.
@@ -133,7 +133,7 @@ impl House {
             }
         }
         for node in 0..NODES {
-            // One that found its place taken when it woke up has stopped, as a supervisor would see.
+            // A node that was replaced while it was frozen has exited; a supervisor would start it again.
             if !process::is_alive(self.nodes[node].pid()) {
                 self.start_again(node);
             }
@@ -180,7 +180,7 @@ fn no_fault_loses_or_doubles_anything_of_what_people_do_meanwhile() {
         eventually("the runner is back", PATIENCE, || load.is_online().then_some(()));
         println!("{}: {tally:?}", load.name());
     }
-    // Faults cost something, but not most of the work. Half of it may fall into one outage when there are few.
+    // Faults may fail some of the work, but not most of it. With few rounds, half of it may fall into one outage.
     for kind in 0..tallies[0].counts().len() {
         let counts = tallies.iter().map(|tally| tally.counts()[kind]);
         let (begun, ended) = counts.fold((0, 0), |sum, count| (sum.0 + count.begun, sum.1 + count.ended));

@@ -1,10 +1,10 @@
-//! What signing in needs, at several nodes: tickets, codes, failed logins, the secret of the first account.
+//! Signing in at several nodes: tickets, codes, failed logins, the secret for the first account.
 
 use std::collections::BTreeMap;
 
 use super::*;
 
-/// The address that the tickets of these tests open.
+/// The path for which the tickets of these tests are issued.
 const PATH: &str = "/api/v1/files?path=file&on=laptop";
 /// Failed logins for one name from one address, per minute.
 const FAILED_LOGINS: usize = 10;
@@ -82,15 +82,15 @@ fn failed_logins_at_all_nodes_count_together() {
     let cluster = Cluster::new();
     let nodes = [cluster.start(&[]), cluster.start(&[])];
     nodes[0].person("alice");
-    // The right password counts for nothing, and was used here before.
+    // The right password does not count, and this address has logged in before.
     let guess = json!({ "user": "alice", "password": "a wrong password" });
     let began = Instant::now();
     let checked = (0..4 * FAILED_LOGINS).filter(|at| post(&nodes[at % 2], "/login", &guess).0 == 401).count();
-    // Attempts come back while the guesses are made.
+    // Attempts are refilled while the guesses are made.
     let back = usize::try_from(began.elapsed().as_secs()).unwrap() * FAILED_LOGINS / 60 + 1;
     assert!((FAILED_LOGINS..=FAILED_LOGINS + back).contains(&checked), "{checked} in {:?}", began.elapsed());
     for node in &nodes {
-        // One attempt comes back every six seconds.
+        // One attempt is refilled every six seconds.
         eventually("it refuses another guess", PATIENCE, || {
             let (status, answer) = post(node, "/login", &guess);
             (status == 429 && answer["error"]["kind"] == "rate_limited").then_some(())

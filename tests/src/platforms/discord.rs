@@ -48,7 +48,7 @@ pub struct Message {
 #[derive(Default)]
 struct Session {
     events: Vec<Value>,
-    /// The connection that serves it: another one takes it over.
+    /// The connection that serves the session; a newer one takes the session over.
     connection: u64,
 }
 

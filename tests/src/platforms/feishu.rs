@@ -250,29 +250,29 @@ impl Feishu {
         self.state().files.get(key).cloned()
     }
 
-    /// The redirect address that the application lists, and the person who agrees on its page; nobody agrees if there is none.
+    /// Sets the redirect URL that the application lists, and the person who agrees on its page; without a person, nobody agrees.
     pub fn logs_in(&self, redirect_uri: &str, person: Option<&str>) {
         let people = &mut self.state().people;
         people.redirects.push(redirect_uri.to_owned());
         people.person = person.map(str::to_owned);
     }
 
-    /// How long the tokens of people live that it gives from now on.
+    /// Sets the lifetime of people's tokens that are issued from now on.
     pub fn tokens_of_people_live(&self, lifetime: Duration) {
         self.state().people.lifetime = lifetime;
     }
 
-    /// A new token of a person.
+    /// Issues a new token for a person.
     pub fn token_of(&self, person: &str) -> String {
         self.state().people.issue(person).0
     }
 
-    /// Ends the tokens of people; if `all` is true, for good.
+    /// Revokes people's access tokens; if `all` is true, also their refresh tokens.
     pub fn revoke_people(&self, all: bool) {
         self.state().people.revoke(all);
     }
 
-    /// The tokens of people that are valid, and how often one was refreshed.
+    /// The number of valid tokens of people, and the number of refreshes.
     pub fn tokens_of_people(&self) -> (usize, usize) {
         let state = self.state();
         (state.people.valid(), state.people.refreshes)
@@ -283,7 +283,7 @@ impl Feishu {
         self.state().people.faults.push(reply);
     }
 
-    /// The calls with tokens of people so far.
+    /// The calls with people's tokens so far.
     pub fn calls_of_people(&self) -> Vec<PersonsCall> {
         self.state().people.calls.clone()
     }

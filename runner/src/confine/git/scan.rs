@@ -90,7 +90,7 @@ impl<'a> Scan<'a> {
 
     pub(super) fn run(mut self) {
         if self.root == Path::new("/") {
-            // Nothing is mounted for it either, and all kinds of file systems would be searched.
+            // Such a workspace gets no mounts either, and a search would go through file systems of every kind.
             return self.found.gaps.push(
                 "the workspace is the whole machine, which is not searched for repositories".to_owned(),
             );

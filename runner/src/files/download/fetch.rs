@@ -42,7 +42,7 @@ pub(super) fn parse(url: &str) -> Result<Uri, WireError> {
         return invalid("the URL is too long");
     }
     let Ok(uri) = url.split('#').next().unwrap_or_default().parse::<Uri>() else {
-        return invalid("the URL is not understood: it should be like https://example.com/file");
+        return invalid("the URL cannot be parsed; write it like https://example.com/file");
     };
     match (uri.scheme_str(), uri.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => {}

@@ -91,7 +91,7 @@ impl Content {
         Ok(self)
     }
 
-    /// Checks the content and gives the file its name; a new one replaces nothing.
+    /// Checks the content and gives the file its name. If `is_new` is true, it replaces no existing file.
     fn commit(self, expected: Option<[u8; 32]>, is_new: bool) -> Result<(), WireError> {
         let found: [u8; 32] = self.hash.finalize().into();
         if expected.is_some_and(|expected| expected != found) {

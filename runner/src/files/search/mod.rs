@@ -39,5 +39,5 @@ fn check_length(pattern: &str) -> Result<(), WireError> {
 }
 
 fn bad_pattern(pattern: &str, error: impl std::fmt::Display) -> WireError {
-    WireError::new(ErrorKind::InvalidBody, format!("the pattern {pattern:?} is not understood: {error}"))
+    WireError::new(ErrorKind::InvalidBody, format!("the pattern {pattern:?} cannot be parsed: {error}"))
 }

@@ -1,5 +1,5 @@
-//! Limits on password attempts: guessing is slow, and one person's guesses do not lock another out. The store counts, so all nodes that
-//! share it count together, and a restart forgives nothing.
+//! Limits on password attempts: guessing is slow, and one person's guesses do not lock another out. The store keeps the counts, so
+//! all nodes that share it count together, and a restart does not reset them.
 //!
 //! An attempt counts for the pair of its account and its address. If the pair's limit allows it and that address never logged
 //! in to the account, the attempt also counts for the account over all addresses and for the address over all accounts. So one
@@ -15,16 +15,16 @@ use crate::limits::{
 };
 use crate::{Accounts, Error, Result};
 
-/// An attempt that is allowed. It counts before its password is checked, and is given back if that was correct.
+/// An attempt that is allowed. It is counted before its password is checked, and refunded if the password was correct.
 #[derive(Debug)]
-#[must_use = "an attempt that succeeds is given back"]
+#[must_use = "an attempt that succeeds is refunded"]
 pub struct Attempt<'a> {
     store: &'a Store,
     counted: Vec<Bucket>,
 }
 
 impl Accounts {
-    /// Counts an attempt at an account from an address, of which the caller has removed what one subscriber may choose freely.
+    /// Counts an attempt at an account from an address. The caller has cut the address to the prefix that one subscriber gets.
     /// `is_known` is true if that address logged in to the account before, or is doing so.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Accounts {
 }
 
 impl Accounts {
-    /// The same for a login. The audit trail names an account whose logins are refused.
+    /// Like [`Self::begin_attempt`], for a login: the audit trail names an account whose logins are refused.
     ///
     /// # Errors
     /// As for [`Self::begin_attempt`].
@@ -63,7 +63,7 @@ impl Attempt<'_> {
     pub async fn succeeded(self) {
         for bucket in &self.counted {
             if let Err(error) = self.store.refund_attempt(bucket).await {
-                tracing::warn!(%error, "an attempt that succeeded counts as a failed one");
+                tracing::warn!(%error, "a successful attempt could not be refunded, and counts as a failed one");
             }
         }
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     async fn accounts() -> Accounts {
-        // A clock that stands still: nothing comes back while a slow machine runs the test.
+        // A stopped clock: no attempts are refilled while a slow machine runs the test.
         let clock = store::Clock::from_fn(|| 1_800_000_000_000);
         Accounts::new(Store::open_in_memory().await.unwrap().with_clock(clock))
     }

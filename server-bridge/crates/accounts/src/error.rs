@@ -36,12 +36,12 @@ pub enum Error {
     #[error("too many codes were requested but not used")]
     TooManyCodes,
     /// Too many tickets were requested and not used.
-    #[error("too many downloads were announced but not begun")]
+    #[error("too many downloads were requested but not started")]
     TooManyTickets,
     /// Too many attempts failed.
     #[error("too many failed attempts; try again in {retry_after_s} s")]
     TooManyAttempts {
-        /// The time until another one is allowed, in seconds.
+        /// The time until another attempt is allowed, in seconds.
         retry_after_s: u64,
     },
     /// The secret of the first account is wrong.

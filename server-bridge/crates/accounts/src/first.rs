@@ -1,6 +1,6 @@
 //! The first account. While there is no user, the server prints a secret when it starts. The person who presents it makes
 //! the first administrator, once: anyone who can read the server's output could also make one with `sandbridge user add`. Each node
-//! prints its own, and every node takes any of them.
+//! prints a secret of its own, and every node accepts all of them.
 
 use std::net::IpAddr;
 
@@ -12,8 +12,8 @@ use crate::limits::{FIRST_SECRET_BYTES, FIRST_SECRET_LIFETIME};
 use crate::{Accounts, Error, Result};
 
 impl Accounts {
-    /// The secret for the first account, to be shown once; `None` if there is an account. It replaces the last one of the same server,
-    /// which is a node's URL, or empty for a server that works alone.
+    /// Creates the secret for the first account, to be shown once; `None` if there is an account. It replaces the previous secret of the
+    /// same `server`, which is the node's URL, or empty for a single server.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -30,7 +30,7 @@ impl Accounts {
             owner: server,
             document: "",
             lifetime: FIRST_SECRET_LIFETIME,
-            // Each server has one.
+            // Each server has one secret, so there is no limit.
             most: i64::MAX,
             most_of_owner: i64::MAX,
         };
@@ -46,7 +46,7 @@ impl Accounts {
         Ok(!self.store.has_users().await? && self.store.has_one_time(OneTimeKind::FirstAccount).await?)
     }
 
-    /// True if this is a secret of the first account. The caller has to slow down wrong ones.
+    /// True if this is a secret for the first account. The caller has to limit the rate of wrong secrets.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -68,7 +68,7 @@ impl Accounts {
         if self.store.has_users().await? {
             return Err(Error::SetUpAlready);
         }
-        // It is used up when the account is made: a name against the rules costs nothing.
+        // The secret is used up only when the account is made, so a refused name does not cost it.
         if !self.is_first_secret(secret).await? {
             self.note(None, "setup", &address.to_string(), "forbidden").await;
             return Err(Error::WrongSecret);

@@ -10,7 +10,7 @@
 //! | `first` | the first account of a server, and the secret that makes it |
 //! | `sessions` | logging in and out, confirming the password |
 //! | `attempts` | limits on failed logins |
-//! | `tickets` | secrets in the addresses of a browser's own fetches |
+//! | `tickets` | secrets in the URLs that a browser fetches by itself |
 //! | `sign_ins` | codes that sign a page in without a password |
 //! | `keys` | keys of programs |
 //! | `runners` | registered machines and their tokens |

@@ -12,7 +12,7 @@ pub const LOGIN_NAME_BYTES: usize = 63;
 pub const LOCKED_LOGIN_NOTED_MS: i64 = 3_600_000;
 /// Random bytes of the secret for the first account: 192 bits.
 pub const FIRST_SECRET_BYTES: usize = 24;
-/// How long such a secret is valid: a year; a server that starts again shows another one.
+/// How long such a secret is valid: a year. A server that restarts prints a new one.
 pub const FIRST_SECRET_LIFETIME: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// How long a sign-in code is valid.
 pub const SIGN_IN_LIFETIME: Duration = Duration::from_secs(5 * 60);
@@ -30,7 +30,7 @@ pub const TICKETS: i64 = 10_000;
 pub const TICKETS_PER_SESSION: i64 = 200;
 /// Failed logins for one name from one address, per minute.
 pub const LOGINS_PER_NAME_PER_MINUTE: u32 = 10;
-/// Failed logins for one name from all addresses together that did not log in to it before, per minute.
+/// Failed logins for one name, summed over all addresses that never logged in to it, per minute.
 pub const LOGINS_PER_ACCOUNT_PER_MINUTE: u32 = 30;
 /// Failed logins from one address under any name, per minute.
 pub const LOGINS_PER_ADDRESS_PER_MINUTE: u32 = 60;

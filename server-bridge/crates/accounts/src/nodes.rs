@@ -24,11 +24,11 @@ impl Accounts {
         Ok(self.store.pools())
     }
 
-    /// Drains a live node, or has it take on users again.
+    /// Drains a live node, or undoes its drain.
     ///
     /// # Errors
-    /// [`crate::Error::NotAdmin`]; [`crate::Error::NotFound`]; [`crate::Error::Invalid`] for one that is not live, and for the last one that
-    /// takes on users.
+    /// [`crate::Error::NotAdmin`]; [`crate::Error::NotFound`]; [`crate::Error::Invalid`] for a node that is not live, and for the last
+    /// node that takes on users.
     pub async fn drain_node(&self, by: &User, url: &str, is_draining: bool) -> Result<()> {
         check_admin(by)?;
         let done = self.store.set_draining(url, is_draining).await;

@@ -53,7 +53,7 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Records that logins of a user are refused because too many passwords were wrong; once in an hour, and only for accounts that exist.
+    /// Records that a user's logins are refused after too many wrong passwords; at most once an hour, and only for accounts that exist.
     ///
     /// # Errors
     /// [`Error::Internal`].

@@ -1,5 +1,5 @@
-//! Tickets: secrets in the addresses of a browser's own fetches, which carry no token. A ticket is valid for one address, once, for a short
-//! time, and for the session that requested it; who takes one also checks that session.
+//! Tickets: secrets in the URLs that a browser fetches by itself, without a token. A ticket is valid for one URL, once, for a short
+//! time, and for the session that requested it; the handler that redeems it also checks that session.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,7 +8,7 @@ use store::{NewOneTime, OneTimeKind};
 use crate::limits::{TICKET_BYTES, TICKET_LIFETIME, TICKETS, TICKETS_PER_SESSION};
 use crate::{Accounts, Error, Result};
 
-/// What a ticket stands for.
+/// The request that a ticket permits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ticket {
     /// The token of the session that requested it.
@@ -17,7 +17,7 @@ pub struct Ticket {
     pub address: String,
 }
 
-/// Without the session's token.
+/// Omits the session's token.
 impl std::fmt::Debug for Ticket {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Ticket({})", self.address)
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Ticket {
 }
 
 impl Ticket {
-    /// As it is stored: a token has no line break.
+    /// The stored form: the token, a line break (no token has one), the address.
     fn document(&self) -> String {
         format!("{}\n{}", self.token, self.address)
     }
@@ -37,7 +37,7 @@ impl Ticket {
 }
 
 impl Accounts {
-    /// A ticket of a session for an address.
+    /// Issues a ticket, and returns its secret.
     ///
     /// # Errors
     /// [`Error::TooManyTickets`]; [`Error::Internal`].
@@ -55,7 +55,7 @@ impl Accounts {
         if self.store.put_one_time(&new).await? { Ok(secret) } else { Err(Error::TooManyTickets) }
     }
 
-    /// A ticket that was shown, which stays unused; `None` if it is unknown, used or too old.
+    /// Finds the ticket with this secret, without using it up; `None` if it is unknown, used or expired.
     ///
     /// # Errors
     /// [`Error::Internal`].
@@ -64,7 +64,7 @@ impl Accounts {
         Ok(found.and_then(|document| Ticket::read(&document)))
     }
 
-    /// A ticket that was shown, which is used up; `None` as above.
+    /// Redeems the ticket with this secret: it cannot be used again. `None` if it is unknown, used or expired.
     ///
     /// # Errors
     /// [`Error::Internal`].

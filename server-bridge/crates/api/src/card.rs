@@ -46,7 +46,7 @@ pub struct CardDocument {
     pub blocks: Vec<CardBlock>,
     /// True once it was sent: it can be answered, and no longer be changed.
     pub is_sent: bool,
-    /// The answer that was taken.
+    /// The answer that was accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub answer: Option<CardAnswer>,

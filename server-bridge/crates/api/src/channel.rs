@@ -134,7 +134,7 @@ pub struct ChannelLinkView {
     pub person_name: String,
     /// When they were linked, in Unix milliseconds.
     pub created_at: i64,
-    /// True if the server's notices for administrators go there.
+    /// True if the server's notices for administrators are sent to this link.
     #[serde(default)]
     #[schema(required)]
     pub notices: bool,
@@ -164,7 +164,7 @@ pub struct ChannelBindingView {
 /// The server's notices at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelNotices {
-    /// True to have them go there, and to no other of the user's links.
+    /// True to send them to this link, and to no other of the user's links.
     pub enabled: bool,
 }
 
@@ -184,7 +184,7 @@ pub struct ChannelList {
 pub struct ChannelCode {
     /// What the person sends in a direct message to the account.
     pub code: String,
-    /// Until when it can be used, in Unix milliseconds: once.
+    /// The time until which it can be used, once, in Unix milliseconds.
     pub expires_at: i64,
     /// The name under which the account is connected; empty if it is not.
     pub connected_as: String,
@@ -202,7 +202,7 @@ pub struct ChannelTested {
     pub error: String,
 }
 
-/// A login to the service of a channel that is about to begin.
+/// The request that begins a login to the service of a channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelLoginStart {
     /// The address to which the browser is sent back: one of this machine (`http://127.0.0.1:PORT/…`, `http://localhost:PORT/…`), or
@@ -210,14 +210,14 @@ pub struct ChannelLoginStart {
     pub redirect_uri: String,
 }
 
-/// The channel that a login was for.
+/// The channel that a completed login belongs to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelLoggedIn {
     /// The channel's name.
     pub channel: String,
 }
 
-/// A channel whose service the caller can log in to, so that their agents use its tools with their own token.
+/// A channel whose service the caller can log in to, so that the caller's agents use the service's tools with the caller's token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelLoginView {
     /// The channel's name.

@@ -134,7 +134,7 @@ pub enum AgentDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolData {
-    /// While it waits for approval: true if it can be allowed only this once.
+    /// While it waits for approval: true if it can be allowed only once.
     Once,
     /// While it asks a question: the answers to choose from; the user may always give another one.
     Question {
@@ -220,7 +220,7 @@ pub struct SubAgentDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub usage: Option<UsageDocument>,
-    /// True if the call does not wait for its end: the card shows it as running until then.
+    /// True if the call does not wait for the sub-agent: the card shows it as running until it ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
 }

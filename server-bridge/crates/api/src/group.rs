@@ -38,7 +38,7 @@ pub struct GroupPerson {
 /// An agent of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupAgent {
-    /// The id, by which its owner finds what it remembers.
+    /// The id, with which its owner lists what the agent remembers.
     #[serde(default)]
     #[schema(required)]
     pub id: i64,

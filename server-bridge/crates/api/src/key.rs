@@ -43,7 +43,7 @@ pub struct NewKey {
     pub ttl_seconds: Option<u32>,
 }
 
-/// A new key. The secret is shown only this once.
+/// A new key. The secret is shown only once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MadeKey {
     /// For the Authorization header: `Bearer sbk_…`.

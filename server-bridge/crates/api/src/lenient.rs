@@ -1,4 +1,4 @@
-//! Reading a document of another version: one that is not understood counts as absent.
+//! Reading a document of another version: one that cannot be parsed counts as absent.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};

@@ -65,7 +65,7 @@ pub struct MemoryView {
     /// The memory that supersedes it.
     #[schema(required)]
     pub superseded_by: Option<i64>,
-    /// The number of its present text, from 1; each change of the text adds 1.
+    /// The number of its current text, from 1; each change of the text adds 1.
     #[serde(default)]
     #[schema(required)]
     pub revision: i64,
@@ -79,7 +79,7 @@ pub struct MemoryView {
     pub updated_at: i64,
 }
 
-/// An agent of the caller's in a group, which remembers for itself.
+/// An agent of the caller's in a group, which has its own memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryAgent {
     /// The id.
@@ -153,10 +153,10 @@ pub struct MemoryQuery {
     /// Only memories that share words with this text, the best match first.
     #[serde(default)]
     pub q: Option<String>,
-    /// Only what this agent of the caller's in a group remembers: its id, or its handle. If not given, what such agents remember is left out.
+    /// The id or handle of an agent of the caller's in a group: only its memories. If not given, memories of such agents are left out.
     #[serde(default)]
     pub agent: Option<String>,
-    /// Only proposals: all that wait for the caller, those of the caller's agents in groups too. Not together with `q` or `agent`.
+    /// True for proposals only: all that wait for the caller, including those of the caller's agents in groups. Not together with `q` or `agent`.
     #[serde(default)]
     pub proposed: bool,
 }
@@ -170,7 +170,7 @@ pub struct NewMemory {
     /// The name of the machine that it applies to; if not given, it applies to all chats.
     #[serde(default)]
     pub project: Option<String>,
-    /// The agent of the caller's in a group that remembers it: its id, or its handle. Not together with `project`.
+    /// The id or handle of the caller's agent in a group that is to remember it. Not together with `project`.
     #[serde(default)]
     pub agent: Option<String>,
     /// A short name; for a core block `persona`, `user` or `project`.
@@ -203,9 +203,9 @@ pub struct MemoryEdit {
 /// The memories to forget.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ForgetAbout {
-    /// The words: every memory that contains all of them, in its present or an earlier text.
+    /// The words: every memory that contains all of them, in its current or an earlier text.
     pub about: String,
-    /// Of this agent of the caller's in a group alone: its id, or its handle. If not given, of the caller's own memories.
+    /// The id or handle of an agent of the caller's in a group: only its memories. If not given, the caller's own.
     #[serde(default)]
     pub agent: Option<String>,
 }

@@ -62,7 +62,7 @@ pub struct ModelDocument {
     pub name: String,
     /// The size of its window, in tokens; 200,000 if absent.
     pub window_tokens: Option<u32>,
-    /// The most tokens of one answer; 16,384 if absent.
+    /// The maximum number of tokens of one answer; 16,384 if absent.
     pub reply_tokens: Option<u32>,
     /// The budget for reasoning, in tokens; the provider's default if absent.
     pub thinking_tokens: Option<u32>,

@@ -32,9 +32,9 @@ pub struct NodeView {
     pub lease_until: i64,
 }
 
-/// What an administrator wants of a node.
+/// A change of a node by an administrator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodePut {
-    /// True if it is to give up its users and take on no others; false if it is to take on users again.
+    /// True to make the node give up its users and take on no others; false to undo that.
     pub draining: bool,
 }

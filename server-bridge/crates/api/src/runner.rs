@@ -129,7 +129,7 @@ pub struct NewRunner {
     pub ttl_seconds: Option<u32>,
 }
 
-/// A token, shown only this once.
+/// A token, shown only once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TokenView {
     /// The runner's name.

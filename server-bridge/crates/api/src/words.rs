@@ -440,13 +440,13 @@ words! {
 }
 
 words! {
-    /// What has the name of a document of an agent's workspace.
+    /// The state of a document in an agent's workspace.
     WorkspaceFileState {
-        /// The document.
+        /// The document exists.
         Present = "present",
-        /// Nothing.
+        /// Nothing has its name.
         Missing = "missing",
-        /// Something that is no document, such as a directory, or a link that leads out of the workspace.
+        /// Something else has its name, such as a directory or a link that leads out of the workspace.
         Blocked = "blocked",
     }
 }

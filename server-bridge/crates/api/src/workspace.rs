@@ -27,13 +27,13 @@ pub struct WorkspaceFile {
     pub text: String,
 }
 
-/// The documents to make in an agent's workspace. Those that exist are kept.
+/// The documents to make in an agent's workspace. Existing documents are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkspaceMake {
     /// The name of the template whose documents are made, in the language that the request asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// Texts in place of the template's, or without one. A document with an empty text is not made.
+    /// Texts that replace those of the template, or all texts if there is no template. A document with an empty text is not made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<WorkspaceFile>,
 }

@@ -19,7 +19,7 @@ pub(crate) struct Document {
     pub(crate) automation: AutomationDraft,
     /// When it was written, in Unix milliseconds: `every` counts from then.
     pub(crate) made_ms: i64,
-    /// Whom an agent of a group proposed it for; `None` for the user's own.
+    /// The person for whom an agent of a group proposed it; `None` for the user's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) proposed: Option<Proposed>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Proposed {
 }
 
 impl Proposed {
-    /// Why it does not run any more.
+    /// The reason why the automation is paused.
     pub(crate) fn ended(&self) -> String {
         format!("it was proposed for {}, who may no longer ask @{}", self.person, self.handle)
     }

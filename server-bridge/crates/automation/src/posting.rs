@@ -106,7 +106,7 @@ impl Inner {
         Ok(Step::Post)
     }
 
-    /// Why an automation that was proposed for another person does not run any more; `None` if it does.
+    /// The reason why an automation that was proposed for another person no longer runs; `None` if it still runs.
     pub(crate) async fn ended(&self, document: &Document) -> Result<Option<String>> {
         let Some(proposed) = &document.proposed else { return Ok(None) };
         let may_ask = self.store.may_ask(proposed.agent, UserId(proposed.user)).await?;

@@ -46,7 +46,7 @@ pub(crate) struct Wanted {
     pub(crate) put: AutomationPut,
     /// True if an agent asks for it: the agent gets neither the address nor the secret.
     pub(crate) is_of_agent: bool,
-    /// Whom the agent of a group asks for it for, if not for its owner.
+    /// The person for whom an agent of a group proposes it, if not its owner.
     pub(crate) proposed: Option<Proposed>,
 }
 
@@ -64,21 +64,21 @@ impl Automations {
         self.0.tasks.wait().await;
     }
 
-    /// True for the chat of an agent of a group, which other people than its owner ask.
+    /// True for the chat of an agent of a group, whose messages come from people other than its owner too.
     pub(crate) async fn is_of_group(&self, chat: &ChatId) -> Result<bool> {
         Ok(self.0.store.group_agent_in(chat).await?.is_some())
     }
 
-    /// Whom an agent proposes an automation for: another person than its owner, if such a person asked it.
+    /// The person for whom an agent of a group proposes an automation, if the request in progress is not its owner's.
     ///
     /// # Errors
-    /// [`Error::Refused`] if what the agent was asked has ended.
+    /// [`Error::Refused`] if the request that the agent works on has ended.
     pub(crate) async fn proposed_for(&self, turn: &AgentTurn<'_>) -> Result<Option<Proposed>> {
         if !self.is_of_group(turn.root).await? {
             return Ok(None);
         }
         let store = &self.0.store;
-        let over = || Error::refused("gone", "what you were asked has ended; end your answer");
+        let over = || Error::refused("gone", "the request that you work on has ended; end your answer");
         let call = match store.asker_of_turn(turn.root, turn.turn).await? {
             Asker::Owner => return Ok(None),
             Asker::Nobody => return Err(over()),
@@ -221,8 +221,8 @@ impl Automations {
         Err(Error::refused("not_found", format!("there is no automation {name:?}")))
     }
 
-    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run. One that was proposed for somebody
-    /// who may not ask the agent any more becomes the user's own when the user resumes it.
+    /// Pauses an automation, or resumes it from now on: slots that passed during the pause are not run. Resuming an automation that was
+    /// proposed for a person who may no longer ask the agent makes it the user's own.
     ///
     /// # Errors
     /// [`Error::Store`] for an automation that is gone or another user's; [`Error::Refused`] if it has no slot left.

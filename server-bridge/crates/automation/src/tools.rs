@@ -239,7 +239,7 @@ impl TypedTool for EventTrigger {
     }
 }
 
-/// The answer to an agent of a group.
+/// The refusal for an agent of a group.
 const OF_GROUP: &str = "an agent of a group does not see its owner's automations, since other people ask it too; it can only propose a new one";
 
 /// Does what an agent asks for, with automations of one kind.

@@ -42,7 +42,7 @@ pub struct Call {
     pub state: CallState,
     /// What the agent answered.
     pub output: String,
-    /// True if its agents stopped because they had said all that they may without a person.
+    /// True if its agents stopped at the limit of messages that they may exchange without a person.
     pub is_cut: bool,
 }
 
@@ -64,7 +64,7 @@ pub enum CallState {
 pub struct Gate {
     /// The step, counted from 0.
     pub step: usize,
-    /// The attempt that it is about; for a budget, the one that it holds up. 0 for a step that begins only if a person approves.
+    /// The attempt that it asks about; for a budget gate, the attempt that it holds up; 0 for a step that begins only with approval.
     pub attempt: u32,
     /// Why it asks.
     pub kind: GateKind,
@@ -195,13 +195,13 @@ impl Run<'_> {
         }
     }
 
-    /// True if a person is asked about a step because its agents stopped before they were done. What they say in the background after
-    /// the next step has begun holds up nothing.
+    /// True if a gate asks about a step because its agents stopped before they were done. Messages that they exchange in the background
+    /// after the next step has begun hold up nothing.
     fn is_cut(&self, call: &Call) -> bool {
         call.is_cut && self.calls.iter().all(|other| other.step <= call.step)
     }
 
-    /// The begin of an attempt, which a person or the budget may hold up.
+    /// The start of an attempt, which a review gate or the budget may hold up.
     fn begin(&self, step: usize, attempt: u32, before: &[String], redo: Option<(String, String)>) -> Next {
         match self.gate(step, 0, &GateKind::Review).map(|gate| &gate.reply) {
             None | Some(Some(GateReply::Approve)) => {}
@@ -223,7 +223,7 @@ impl Run<'_> {
         tokens == Some(0) || cost_micro_usd == Some(0) || seconds == Some(0)
     }
 
-    /// What is left of the budget; each `more` that a person answered adds it once again.
+    /// The rest of the budget; each answer `more` adds the whole budget again.
     pub fn left(&self) -> ChainBudget {
         let is_more = |gate: &&Gate| gate.kind == GateKind::Budget && gate.reply == Some(GateReply::More);
         let times = 1 + self.gates.iter().filter(is_more).count();

@@ -23,7 +23,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Where an answer goes.
+    /// The target of an answer.
     pub(crate) fn of(answer: &ChannelAnswer) -> Self {
         Self {
             conversation: answer.conversation.clone(),
@@ -102,7 +102,7 @@ impl Inner {
         let _changing = self.drafts.changing.lock().await;
         match self.store.end_draft(answer).await? {
             Some(draft) if draft.is_passed => {
-                // Changed in its place, the answer would stand above what came after the draft, and nobody would look there.
+                // Edited in place, the answer would stand above newer messages, where nobody looks.
                 rows.insert(0, self.replacement(live, &target, draft.id, "↓ The answer is below."));
             }
             Some(draft) => {

@@ -65,7 +65,7 @@ fn question(message: &store::Message, language: Language) -> Option<Question> {
     Some(Question { title: say(&format!("{tool} needs your approval:")), detail, card: None, options })
 }
 
-/// True if a message shows a call that a sub-agent makes.
+/// True if a message shows a tool call of a sub-agent.
 fn is_of_sub_agent(message: &store::Message) -> bool {
     let document = message.document_json.as_deref().and_then(|json| serde_json::from_str(json).ok());
     matches!(document, Some(AgentDocument::Tool { asked_by: Some(_), .. }))
@@ -158,7 +158,7 @@ impl Inner {
         let mut places: Vec<_> =
             answers.iter().map(|answer| (answer.account_id, Target::of(answer))).collect();
         if places.is_empty() && is_of_sub_agent(shown) {
-            // One in the background asks when the answer that called it may have been sent.
+            // A sub-agent in the background may ask after the answer that called it has been sent.
             for place in self.store.conversations_after_turn(user, shown.id).await? {
                 let target = Target::unasked(&place.conversation, place.is_group, Some(user));
                 places.push((place.account_id, target));
@@ -172,7 +172,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Sends a question to a user there, once.
+    /// Sends a question to a user in one conversation, once.
     pub(crate) async fn ask_there(
         &self,
         live: &Live,

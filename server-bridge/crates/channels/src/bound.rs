@@ -1,4 +1,4 @@
-//! Conversations that belong to a group of people and agents: what members say there is posted to its log.
+//! Conversations that are bound to a group of people and agents: messages of members there are posted to the group's log.
 //!
 //! ```text
 //!   /group use NAME ─▶ binding ─▶ a member's message with a mention ─▶ the log, once (its send id begins with the binding's mark)
@@ -22,13 +22,13 @@ use crate::limits::{MARK_DIGITS, SEND_ID_DIGITS};
 use crate::logs::GroupLogs;
 use crate::words::quoted_for_group;
 
-/// What works in such a conversation.
-const HELP: &str = "What you write here with a mention of me is posted to the group, and @NAME asks an agent; everything else that is said in the group is shown here.\n/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain\n/group off  end this, for the owner of this bot";
+/// The answer to `/help` in such a conversation.
+const HELP: &str = "Messages here that mention me are posted to the group, and @NAME asks an agent; everything else in the group's log is shown here.\n/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain\n/group off  stop this (only for the owner of this bot)";
 
-/// Said if a message has files.
-const NO_FILES: &str = "Files are not posted to the group, only texts.";
+/// The reply to a message with files.
+const NO_FILES: &str = "Files are not posted to the group, only text.";
 
-/// A binding that holds.
+/// A valid binding.
 pub(crate) struct Bound {
     pub(crate) binding: ChannelBinding,
     /// The owner of the bot, who is an owner of the group.
@@ -41,7 +41,7 @@ impl Inner {
         self.logs.get()
     }
 
-    /// A binding, if it still holds; ends it if the owner of the bot may no longer show the log.
+    /// Checks a binding, and returns it if it is still valid; ends it if the owner of the bot may no longer show the log.
     pub(crate) async fn holds(&self, live: &Live, binding: ChannelBinding) -> Result<Option<Bound>> {
         let Some(logs) = self.logs() else { return Ok(None) };
         let Some(owner) = self.store.user_by_id(live.account.user).await? else { return Ok(None) };
@@ -56,7 +56,7 @@ impl Inner {
         }
     }
 
-    /// Has a conversation belong to a group, as the owner of the bot wishes.
+    /// Handles `/group use`: binds a conversation to a group for the owner of the bot.
     pub(crate) async fn bind(&self, incoming: &Incoming<'_>, user: &User, name: &str) -> Result<Handled> {
         let Incoming { live, event, .. } = incoming;
         let (account, conversation) = (&live.account, &event.conversation.id);
@@ -66,7 +66,7 @@ impl Inner {
         }
         if live.platform.caps().reply_window_ms.is_some() {
             return say(
-                "This messenger lets the bot only reply, so the messages of a group cannot come here.",
+                "On this messenger bots can only reply, so the messages of a group cannot be shown here.",
             );
         }
         let Some(logs) = self.logs() else { return Ok(Handled::silent()) };
@@ -75,10 +75,10 @@ impl Inner {
             Err(error) => return self.refused(incoming, user, error),
         };
         let before = self.store.channel_binding(account.id, conversation).await?;
-        // After a crash the same command comes again.
+        // After a crash the messenger delivers the same command again.
         if before.as_ref().is_none_or(|before| before.group != group.id) {
             let text = format!(
-                "{} has this log shown on {} (channel {}): everybody in a conversation there reads it from now on.",
+                "{} now shows this log on {} (channel {}): from now on everybody in a conversation there can read it.",
                 user.name, account.kind, account.name
             );
             logs.note(group.id, &text).await?;
@@ -92,11 +92,11 @@ impl Inner {
         }
         let title = &group.title;
         say(&format!(
-            "This conversation belongs to the group {title:?} now: what you write here with a mention of me is posted there, and everybody here reads all that is said there. Only those who are linked and in the group can write. /group off ends that."
+            "This conversation belongs to the group {title:?} now: messages here that mention me are posted there, and everybody here can read everything that is said there. Only people who are linked and in the group can write. /group off stops this."
         ))
     }
 
-    /// Handles what a person who is linked wrote, with a mention, in a conversation that belongs to a group.
+    /// Handles a message of a linked person, with a mention of the bot, in a conversation that is bound to a group.
     pub(crate) async fn hear_bound(
         &self,
         incoming: &Incoming<'_>,
@@ -137,7 +137,7 @@ impl Inner {
         }
     }
 
-    /// Says why something was refused, or has it tried again later.
+    /// Turns an error into a reply that says why, or schedules another try.
     pub(crate) fn refused(&self, incoming: &Incoming<'_>, user: &User, error: Error) -> Result<Handled> {
         match error {
             Error::Refused { kind: "busy" | "unavailable", .. } => Ok(Handled::Later),

@@ -1,4 +1,4 @@
-//! What is shown of the answers that are being written, and when that may be changed. It decides; it sends nothing.
+//! The state of drafts: the text that each shows, and when it may be edited next. Decides only, without I/O.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::error::Result;
 use crate::limits::DRAFT_FAILURES;
 
-/// What is shown of the answers that are being written.
+/// The drafts of the answers that are being written.
 #[derive(Debug, Default)]
 pub(crate) struct Drafts {
     known: Mutex<Noted>,
@@ -22,7 +22,7 @@ pub(crate) struct Drafts {
 #[derive(Debug, Default)]
 struct Noted {
     answers: HashMap<i64, Draft>,
-    /// When drafts of an account may be changed again.
+    /// When drafts of an account may be edited again.
     next: HashMap<i64, Instant>,
 }
 
@@ -30,12 +30,12 @@ struct Noted {
 #[derive(Debug)]
 struct Draft {
     since: Instant,
-    /// When it was last tried to change it.
+    /// The time of the last edit, successful or not.
     tried: Instant,
     /// The message that it shows, as JSON.
     shown: String,
     failures: usize,
-    /// True while it is being changed.
+    /// True while an edit is in progress.
     is_busy: bool,
 }
 
@@ -45,8 +45,8 @@ impl Drafts {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The answers whose drafts may be looked at now: those come first that were not looked at for the longest time. Each must have been written
-    /// for so long.
+    /// The answers whose drafts may be edited now, the least recently edited first. An answer must have been in progress for the time
+    /// `after`.
     pub(crate) fn due(&self, answers: Vec<ChannelAnswer>, after: Duration) -> Vec<ChannelAnswer> {
         let now = Instant::now();
         let mut noted = self.lock();
@@ -72,7 +72,7 @@ impl Drafts {
         self.lock().answers.get(&answer).is_some_and(|draft| draft.shown == json)
     }
 
-    /// Notes a try to change a draft, after which the account's drafts rest.
+    /// Records the start of an edit, after which no draft of the account is edited for the time `rest`.
     pub(crate) fn begin(&self, answer: &ChannelAnswer, rest: Duration) {
         let now = Instant::now();
         let mut noted = self.lock();
@@ -82,7 +82,7 @@ impl Drafts {
         }
     }
 
-    /// Notes the outcome of a try: what the draft shows now, or why it could not be changed.
+    /// Records the outcome of an edit: the text that the draft shows now, or why the edit failed.
     pub(crate) fn end(&self, answer: &ChannelAnswer, outcome: Result<String, Failure>) {
         let mut noted = self.lock();
         if let Err(Failure::TooFast { wait_ms }) = outcome {

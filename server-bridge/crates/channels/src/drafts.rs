@@ -4,8 +4,8 @@
 //!   a turn runs for 2 s ─▶ a draft in the outbox ─▶ changed as the text grows, at the messenger's pace ─┐
 //!        complete ─▶ the answer replaces the draft, in the outbox: what cannot be changed is sent as a new message
 //! ```
-//! A draft is never the record: its changes are best effort, and a change that fails is left out. The draft itself and the answer that
-//! replaces it are rows of the outbox, so a server that dies leaves none that is not replaced by the next one.
+//! A draft is never the record: its edits are best effort, and a failed edit is not repeated. The draft itself and the answer that
+//! replaces it are rows of the outbox, so after a crash the next server replaces every draft that was left.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,13 +21,13 @@ use crate::house::{Inner, Live, to_json};
 use crate::limits::{DRAFT_EVERY_MS, DRAFT_LOOK, DRAFT_TIMEOUT, DRAFTS, LONGEST_SLEEP};
 use crate::words;
 
-/// What stands at the end of a draft.
+/// The mark at the end of a draft.
 const MARK: &str = "…";
 
-/// How long the drafts of an account rest after one was changed. Messengers limit an account as well as a conversation.
+/// The pause between two edits of drafts of one account. Messengers limit accounts as well as conversations.
 fn rest(live: &Live) -> Duration {
     let caps = live.platform.caps();
-    // Half of what the messenger allows is left for messages.
+    // Leaves half of the messenger's limit for messages.
     Duration::from_millis((2 * caps.edit_every_ms.max(caps.send_every_ms)).max(DRAFT_EVERY_MS))
 }
 
@@ -42,7 +42,7 @@ impl Inner {
                     false
                 });
                 inner.pause(DRAFT_LOOK).await;
-                // Every word that a model writes wakes this task.
+                // Each piece of text from a model would wake this task, so it polls while answers are being written.
                 tokio::select! {
                     () = inner.stop.cancelled() => return,
                     () = inner.writing.notified(), if !is_any => {}
@@ -53,7 +53,7 @@ impl Inner {
         });
     }
 
-    /// Shows what can be shown now; returns true if answers are being written.
+    /// Adds and edits the drafts that are due; returns true if answers are being written.
     async fn look_at_drafts(self: &Arc<Self>) -> Result<bool> {
         let answers = self.store.answers_in_progress(DRAFTS).await?;
         let is_any = !answers.is_empty();
@@ -97,7 +97,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Changes a draft, unless something else is being sent to its conversation, or is to be sent.
+    /// Edits a draft, unless the outbox has something else for its conversation.
     async fn change_draft(
         self: &Arc<Self>,
         live: &Live,
@@ -111,7 +111,7 @@ impl Inner {
             person: String::new(),
         };
         let Some(working) = self.outbox_lanes.begin(&lane) else { return Ok(()) };
-        // The answer may have come meanwhile.
+        // The answer may have been completed in the meantime.
         if self.store.next_outgoing(&lane).await?.is_some() || !self.store.is_in_progress(answer.id).await? {
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl Inner {
                 tracing::debug!(%failure, channel = live.account.name, "a draft could not be changed");
             }
             inner.drafts.end(&answer, changed.map(|()| to_json(&message)));
-            // What is sent next keeps its distance.
+            // The next message waits for the messenger's pause.
             let caps = live.platform.caps();
             inner.pause(Duration::from_millis(caps.edit_every_ms.max(caps.send_every_ms))).await;
         });
@@ -139,7 +139,7 @@ impl Inner {
         let messages = self.store.turn_messages(answer.user, answer.message).await?;
         let text = words::so_far(&messages, |message| {
             let pieces = self.chats.told(message);
-            // The beginning of a very long text is no longer known.
+            // The buffer drops the beginning of a very long text.
             let is_whole = pieces.first().is_none_or(|first| first.at == 0);
             let texts = pieces.iter().filter(|piece| is_whole && piece.channel == "text");
             texts.map(|piece| piece.text.as_str()).collect()
@@ -151,7 +151,7 @@ impl Inner {
         Ok(live.platform.render(&text, &[]).into_iter().next())
     }
 
-    /// A chat was deleted, which may leave a draft.
+    /// Called after a chat was deleted, which may leave a draft without an answer.
     pub(crate) fn note_removed(&self) {
         self.has_removed.store(true, Ordering::Relaxed);
         self.wake.notify_one();
@@ -171,7 +171,7 @@ impl Inner {
         Ok(())
     }
 
-    /// A short text in place of a draft.
+    /// The row that replaces a draft by a short text.
     pub(crate) fn replacement(&self, live: &Live, target: &Target, draft: i64, text: &str) -> NewOutgoing {
         let language = target.user.map(|user| self.chats.language(user)).unwrap_or_default();
         let rendered = live.platform.render(&Styled::plain(&language.translated(text)), &[]).swap_remove(0);

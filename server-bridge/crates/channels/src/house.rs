@@ -35,9 +35,9 @@ pub struct Surroundings {
     pub public_url: Option<String>,
     /// How long storing all files of one message may take.
     pub media_timeout: Duration,
-    /// What administrators are told.
+    /// The settings of notices for administrators.
     pub watch: Watch,
-    /// How long an answer is written before it is shown as a draft.
+    /// How long an answer must be in progress before a draft of it is shown.
     pub draft_after: Duration,
 }
 
@@ -64,12 +64,12 @@ pub(crate) struct Inner {
     /// Chat messages whose questions were asked, answered or given up.
     pub(crate) changes: Changes,
     pub(crate) drafts: Drafts,
-    /// Wakes the task that shows answers that are being written: a model wrote something.
+    /// Wakes the task that shows drafts, when a model has written text.
     pub(crate) writing: Notify,
-    /// True after a chat was deleted, which may leave a draft.
+    /// True after a chat was deleted, which may leave a draft without an answer.
     pub(crate) has_removed: AtomicBool,
     pub(crate) subscription: Mutex<Option<Subscription>>,
-    /// When this server began. What an earlier one sent may have been a moment before.
+    /// The start of this server. An earlier server may have sent messages just before.
     pub(crate) begun: Instant,
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the server stops.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   a group? ─▶ a mention ─▶ may write? ─▶ a code? ─▶ linked? ─▶ the group is on? ─▶ an answer? ─▶ /send ─▶ posted
-//!                                                        └─▶ it belongs to a group of agents (`bound`)
+//!                                                        └─▶ bound to a group of people and agents (`bound`)
 //! ```
 //! A person who is not linked reaches no chat and no model. In a direct conversation they get one neutral line an hour, in groups nothing.
 

@@ -35,15 +35,15 @@
 //! | `offers` | choices below messages, as buttons or numbers |
 //! | `settings` | the settings of a chat as buttons |
 //! | `questions` | questions and cards as messengers show them |
-//! | `changes` | changes of messages that ask |
+//! | `changes` | edits of messages that ask a question |
 //! | `answers` | complete answers as messages for the messenger |
-//! | `drafting` | what is shown of the answers that are being written |
-//! | `drafts` | answers that are being written, changed in place |
+//! | `drafting` | the state of drafts, without I/O |
+//! | `drafts` | drafts: answers that are shown while they are written |
 //! | `words` | texts: quotations, outputs of commands |
 //! | `outgoing` | sending, in order |
 //! | `files` | files of messages, and files that are sent |
-//! | `watch`, `notice` | how the server looks for what administrators are told; a notice |
-//! | `notices` | the administrator's chat: the server's notices |
+//! | `watch`, `notice` | the settings of notices for administrators; a notice |
+//! | `notices` | the administrator's chat: finds events, and sends notices of them |
 //! | `tools` | `Message` for agents |
 //! | `views` | accounts as clients see them |
 //! | [`limits`] | limits, with their units |

@@ -33,41 +33,41 @@ pub const MEDIA_TIMEOUT: Duration = Duration::from_secs(60);
 pub const FULL_TOLD_EVERY_MS: i64 = 3_600_000;
 /// How many codes of one message in a group are ended at most.
 pub const CODES_MAX: usize = 50;
-/// How often the server looks for what its administrators are told.
+/// How often the server looks for events that administrators are notified of.
 pub const NOTICE_EVERY: Duration = Duration::from_secs(30);
-/// How many things of one kind a notice names.
+/// How many events of one kind a notice names.
 pub const NOTICE_LINES: usize = 5;
-/// How old something may be that is told, in milliseconds: less than [`KEPT_MS`], for so long it is known what was told.
+/// The age up to which an event is reported, in milliseconds: less than [`KEPT_MS`], the time for which sent notices are remembered.
 pub const NOTICES_MAX_AGE_MS: i64 = 7 * 24 * 3_600_000;
-/// How long a runner is away before that is told, in milliseconds.
+/// How long a runner must be offline before it is reported, in milliseconds.
 pub const AWAY_MS: i64 = 15 * 60_000;
-/// A runner that comes and goes is told of once in so many milliseconds.
+/// The shortest time between two notices about the same runner, in milliseconds.
 pub const RUNNER_AWAY_AGAIN_MS: i64 = 6 * 3_600_000;
-/// How long after its start a server tells of it, in milliseconds.
+/// How long after its start a server reports the start, in milliseconds.
 pub const STARTED_TOLD_MS: i64 = 3_600_000;
-/// Starts are told once in so many milliseconds.
+/// The shortest time between two notices about starts, in milliseconds.
 pub const STARTED_AGAIN_MS: i64 = 10 * 60_000;
-/// An automation that fails is told of once in so many milliseconds.
+/// The shortest time between two notices about the same failing automation, in milliseconds.
 pub const FAILED_AGAIN_MS: i64 = 24 * 3_600_000;
-/// Refused logins of a user are told of once in so many milliseconds.
+/// The shortest time between two notices about refused logins of the same user, in milliseconds.
 pub const LOCKED_AGAIN_MS: i64 = 3_600_000;
-/// A disk that is nearly full is told of once in so many milliseconds.
+/// The shortest time between two notices about a disk that is nearly full, in milliseconds.
 pub const LOW_DISK_AGAIN_MS: i64 = 24 * 3_600_000;
-/// How old the failed runs of automations may be that are told, in milliseconds.
+/// The age up to which failed runs of automations are reported, in milliseconds.
 pub const FAILED_RUNS_MS: i64 = 24 * 3_600_000;
-/// A disk with less free space than that is nearly full, in bytes.
+/// A disk with less free space than this is nearly full, in bytes.
 pub const LOW_DISK_BYTES: u64 = 1024 * 1024 * 1024;
-/// How long an answer is written before it is shown as a draft.
+/// How long an answer must be in progress before a draft of it is shown.
 pub const DRAFT_AFTER: Duration = Duration::from_secs(2);
-/// How often answers that are being written are looked at.
+/// How often drafts are brought up to date.
 pub const DRAFT_LOOK: Duration = Duration::from_millis(250);
-/// The shortest time between two changes of drafts of one account, in milliseconds; most messengers want more.
+/// The shortest time between two edits of drafts of one account, in milliseconds; most messengers require more.
 pub const DRAFT_EVERY_MS: u64 = 20;
-/// How many answers that are being written are looked at.
+/// The most answers in progress for which drafts are kept.
 pub const DRAFTS: i64 = 1_000;
-/// How often changes of a draft may fail in a row before it is left as it is until its answer is complete.
+/// After so many failed edits in a row, a draft stays unchanged until its answer is complete.
 pub const DRAFT_FAILURES: usize = 3;
-/// How long a change of a draft may take.
+/// How long one edit of a draft may take.
 pub const DRAFT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often an edit is tried.
 pub const EDIT_TRIES: i64 = 5;
@@ -75,17 +75,17 @@ pub const EDIT_TRIES: i64 = 5;
 pub const PARTS_MAX: usize = 5;
 /// Answers of questions without buttons are numbered on from question to question in a conversation, and from 1 again after this.
 pub const PLACES_MAX: i64 = 90;
-/// How many entries of a group's log are put into the outbox at once.
+/// The most entries of a group's log that are put into the outbox at once.
 pub const LOG_ENTRIES: i64 = 20;
-/// While so many messages wait to be sent to a conversation, no more of its group's log is put into the outbox.
+/// While this many messages to a conversation are waiting, no further entries of its group's log are put into the outbox.
 pub const LOG_WAITING: i64 = 20;
-/// How much of an entry of a group's log is shown, in characters; its messages are [`PARTS_MAX`] at most as well.
+/// The most of one log entry that is shown, in characters; it is also limited to [`PARTS_MAX`] messages.
 pub const LOG_TEXT_MAX_CHARS: i64 = 48 * 1024;
 /// The hexadecimal digits of a binding's mark.
 pub const MARK_DIGITS: usize = 16;
 /// The hexadecimal digits of a binding's id for clients.
 pub const BINDING_ID_DIGITS: usize = 16;
-/// The hexadecimal digits of a send id in a log, its binding's mark included: as many as a send id may have.
+/// The hexadecimal digits of a send id in a log, including the binding's mark: the longest that a send id may be.
 pub const SEND_ID_DIGITS: usize = 64;
 /// How long a question waits in a chat that is reached from a messenger.
 pub const ASK_PATIENCE_MS: i64 = 24 * 3_600_000;

@@ -1,4 +1,4 @@
-//! The logs of groups of people and agents, as channels use them. Who may do what in a group is decided behind this interface.
+//! The interface to the logs of groups of people and agents. Its implementation checks the rights in a group.
 
 use api::chain::{GateAnswer, GateView};
 use futures_util::future::BoxFuture;
@@ -26,16 +26,16 @@ pub struct OpenGate {
 
 /// The groups of all users.
 pub trait GroupLogs: Send + Sync {
-    /// The group that a user calls by this number or title, if they may show its log on a messenger.
+    /// Finds a group by number or title, if the user may show its log on a messenger.
     ///
     /// # Errors
     /// [`crate::Error`] that says why not.
     fn named<'a>(&'a self, user: &'a User, name: &'a str) -> BoxFuture<'a, Result<ShownGroup>>;
 
-    /// A group, if a user may show its log on a messenger.
+    /// Returns a group if the user may show its log on a messenger.
     ///
     /// # Errors
-    /// [`crate::Error`] of the kind `forbidden` or `not_found` if they no longer may.
+    /// [`crate::Error`] of the kind `forbidden` or `not_found` if the user no longer may.
     fn shown<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, Result<ShownGroup>>;
 
     /// True if a user who may read a group's log may have it shown on a messenger too.
@@ -44,17 +44,17 @@ pub trait GroupLogs: Send + Sync {
     /// [`crate::Error`] of the kind `not_found` if the user is not in the group.
     fn may_show<'a>(&'a self, user: &'a User, group: i64) -> BoxFuture<'a, Result<bool>>;
 
-    /// Has the server say something in a log.
+    /// Adds a message of the server to a log.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
     fn note<'a>(&'a self, group: i64, text: &'a str) -> BoxFuture<'a, Result<()>>;
 
-    /// Posts a person's message and asks the agents that it mentions; a repeated send id posts nothing again. Returns what its author should
-    /// know.
+    /// Posts a person's message and asks the agents that it mentions; a repeated send id posts nothing. Returns a remark for the author,
+    /// if there is any.
     ///
     /// # Errors
-    /// [`crate::Error`] of the kind `not_found` if the user is not in the group; one that says what to change.
+    /// [`crate::Error`] of the kind `not_found` if the user is not in the group; otherwise one that says what to change.
     fn post<'a>(
         &'a self,
         user: &'a User,

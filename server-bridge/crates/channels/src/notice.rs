@@ -1,4 +1,4 @@
-//! Notices for administrators, which are put into words when they are sent.
+//! Notices for administrators. Their text is made, in the recipient's language, when they are sent.
 
 use api::language::Language;
 use platforms::{Platform, Styled};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::NOTICE_LINES;
 
-/// What notices are about.
+/// The kinds of notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum About {
@@ -31,7 +31,7 @@ impl About {
     fn headline(self) -> &'static str {
         match self {
             Self::Started => "The server has started.",
-            Self::RunnerAway => "Offline for a while, and not back yet (user: runner):",
+            Self::RunnerAway => "Runners that have been offline for a while (user: runner):",
             Self::AutomationFailed => "Automations that failed (user: automation):",
             Self::AutomationPaused => {
                 "Automations that the server paused; their owners can read why, and resume them (user: automation):"
@@ -44,13 +44,13 @@ impl About {
     }
 }
 
-/// A notice, which is put into words when it is sent.
+/// A notice, whose text is made when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Notice {
     about: About,
-    /// Names and numbers, which are the same in each language.
+    /// Names and numbers, which are not translated.
     lines: Vec<String>,
-    /// How many more there are.
+    /// How many further events it does not name.
     more: usize,
 }
 
@@ -71,7 +71,7 @@ impl Notice {
         text
     }
 
-    /// The message for a messenger; one, since a notice is shorter than any messenger's limit.
+    /// Renders the notice as a single message: it is shorter than any messenger's limit.
     pub(crate) fn message(&self, platform: &dyn Platform, language: Language) -> platforms::Outgoing {
         platform.render(&Styled::plain(&self.text(language)), &[]).swap_remove(0)
     }

@@ -1,11 +1,11 @@
 //! The administrator's chat: a conversation that gets the server's notices.
 //!
 //! ```text
-//!   each 30 s: what is on record ─▶ what this conversation was not told ─▶ on record together with a message in the outbox
-//!                                                                               └─▶ sent if its user is still an administrator
+//!   every 30 s: events on record ─▶ those not yet reported here ─▶ recorded as reported, together with a message in the outbox
+//!                                                                         └─▶ sent if its user is still an administrator
 //! ```
-//! Everything that is told is read from the database, or looked up again, so nothing is lost or told twice when the server dies. Things of
-//! one kind that are found together share a message. Notices name users and what belongs to them, and hold nothing that people wrote.
+//! All events are read from the database or checked again, so a crash loses none and reports none twice. Events of one kind that are
+//! found together share a message. Notices name users, their runners and automations, and contain nothing that people wrote.
 
 use std::sync::Arc;
 
@@ -23,16 +23,16 @@ use crate::notice::{About, Notice};
 use crate::outgoing::Payload;
 use crate::service::Channels;
 
-/// Something to tell.
+/// An event to report.
 struct Fact {
     about: About,
-    /// What it is and when, so that it is told once.
+    /// Identifies the event and its time window, so that it is reported once.
     subject: String,
     line: String,
     at_ms: i64,
 }
 
-/// Facts of one kind; each thing is told once in so many milliseconds.
+/// The events of one kind; each subject is reported once per `window_ms`.
 fn facts(about: About, word: &str, window_ms: i64, troubles: Vec<Trouble>) -> impl Iterator<Item = Fact> {
     troubles.into_iter().map(move |trouble| {
         let Trouble { id, owner, name, at_ms } = trouble;
@@ -42,14 +42,14 @@ fn facts(about: About, word: &str, window_ms: i64, troubles: Vec<Trouble>) -> im
 }
 
 impl Inner {
-    /// Looks for what administrators are told, until the server stops.
+    /// Looks for events to report, until the server stops.
     pub(crate) fn begin_watch(self: &Arc<Self>) {
         let inner = Arc::clone(self);
         let started_ms = self.store.now_ms();
         self.tasks.spawn(async move {
             while !inner.stop.is_cancelled() {
                 if let Err(error) = inner.look_for_notices(started_ms).await {
-                    tracing::error!(%error, "the server's notices could not be looked for; trying again");
+                    tracing::error!(%error, "events for the server's notices could not be read; trying again");
                 }
                 inner.pause(inner.around.watch.every).await;
             }
@@ -75,7 +75,7 @@ impl Inner {
             let line = String::new();
             found.push(Fact { about: About::Started, subject, line, at_ms: started_ms });
         }
-        // Runners that were connected to a server that ended need some time to come back.
+        // Runners need some time to reconnect after a server has ended.
         if now_ms - started_ms >= watch.away_ms {
             let away = store.runners_away(from_ms, now_ms - watch.away_ms).await?;
             found.extend(facts(About::RunnerAway, "away", RUNNER_AWAY_AGAIN_MS, away));
@@ -93,7 +93,7 @@ impl Inner {
         Ok(found)
     }
 
-    /// The server, where several share a database.
+    /// The name of this server where several share a database; otherwise empty.
     fn place(&self) -> &str {
         self.store.node().unwrap_or_default()
     }
@@ -132,7 +132,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Takes `/notices`, with which an administrator has the server's notices come to a conversation.
+    /// Handles `/notices`, with which an administrator gets the server's notices in a conversation.
     pub(crate) async fn hear_notices(
         &self,
         incoming: &Incoming<'_>,
@@ -149,9 +149,9 @@ impl Inner {
         let (is_on, text) = match wish {
             "on" => (
                 true,
-                "The server's notices come to this conversation now, and to no other one of yours. /notices off ends that.",
+                "The server's notices are now sent to this conversation, and to no other one of yours. /notices off stops them.",
             ),
-            "off" => (false, "The server's notices no longer come to this conversation."),
+            "off" => (false, "The server's notices are no longer sent to this conversation."),
             _ => return say("Write /notices on or /notices off."),
         };
         let Some(link) = self.store.link_of_person(&live.account, &event.sender.id).await? else {
@@ -178,7 +178,7 @@ impl Inner {
         let only_replies = |live: crate::house::Live| live.platform.caps().reply_window_ms.is_some();
         if is_on && self.usable(known.account_id).is_some_and(only_replies) {
             return outcome(
-                "this messenger lets the bot only reply, so notices cannot come here; choose a conversation on another messenger",
+                "bots can only reply on this messenger, so notices cannot be sent here; choose a conversation on another messenger",
             );
         }
         if !self.store.set_notices(user.id, link, is_on).await? {
@@ -191,10 +191,10 @@ impl Inner {
 }
 
 impl Channels {
-    /// Sends the server's notices to the conversation of a link of an administrator, and to no other of theirs; or no longer.
+    /// Sends the server's notices to the conversation of this link of an administrator, and to no other of theirs; or stops that.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the user is no administrator, has no such link, or its messenger lets the bot only reply.
+    /// [`Error::Refused`] if the user is not an administrator or has no such link, or if bots can only reply on its messenger.
     pub async fn set_notices(&self, user: &User, link: i64, is_on: bool) -> Result<()> {
         self.0.set_notices(user, link, is_on).await
     }

@@ -1,4 +1,4 @@
-//! Choices below a message: as buttons, or as numbers where a messenger has no buttons.
+//! Choices below a message: buttons, or numbers where the messenger has no buttons.
 
 use api::language::Language;
 use platforms::{Button, Platform};
@@ -11,9 +11,9 @@ use crate::questions::Choice;
 
 /// The choices below a message.
 pub(crate) struct Offer {
-    /// None where a messenger has no buttons.
+    /// Empty where the messenger has no buttons.
     pub(crate) buttons: Vec<Button>,
-    /// What is on record of each choice.
+    /// The stored record of each choice.
     pub(crate) presses: Vec<NewPress>,
     /// Lines with numbers; empty where a messenger has buttons.
     pub(crate) numbers: String,

@@ -75,10 +75,10 @@ fn tries_max(is_edit: bool, is_keyed: bool) -> i64 {
     }
 }
 
-/// The beginning of the sources of answers.
+/// The prefix of the `source` of answers.
 pub(crate) const ANSWER: &str = "answer/";
 
-/// The beginning of the sources of what the log of a group shows; the mark of the binding follows.
+/// The prefix of the `source` of entries of a group's log; the mark of the binding follows.
 pub(crate) const LOG: &str = "log/";
 
 /// The mark of the binding that a row belongs to, if it shows the log of a group.
@@ -86,10 +86,10 @@ fn mark_of(row: &Outgoing) -> Option<&str> {
     row.source.strip_prefix(LOG)?.split('/').next()
 }
 
-/// The beginning of the sources of drafts.
+/// The prefix of the `source` of drafts.
 const DRAFT: &str = "draft/";
 
-/// True for the part of an answer that replaces its draft: if it cannot, it is sent as a new message.
+/// True for the part of an answer that replaces its draft. If the edit fails, the part is sent as a new message.
 fn must_arrive(row: &Outgoing) -> bool {
     row.edit_of.is_some() && row.source.starts_with(ANSWER)
 }
@@ -101,12 +101,12 @@ impl Inner {
         let mut is_of_log = false;
         loop {
             let Some(live) = self.usable(lane.account_id) else { return Ok(()) };
-            // A server that was killed may have sent something a moment before this one began.
+            // A killed server may have sent something just before this one began.
             let distance = Duration::from_millis(live.platform.caps().send_every_ms);
             self.pause(distance.saturating_sub(self.begun.elapsed())).await;
             let Some(row) = self.store.next_outgoing(lane).await? else {
                 if is_of_log {
-                    // More of the log may have waited for this.
+                    // Further entries of the log may be waiting for space in the outbox.
                     self.wake.notify_one();
                 }
                 return Ok(());
@@ -132,7 +132,7 @@ impl Inner {
         let is_unknown = row.state == OutState::Sending;
         let is_edit = row.edit_of.is_some();
         let is_keyed = live.platform.caps().idempotent;
-        // Another try could show it twice, and only one of the two would be changed later.
+        // A retry could show the draft twice, and only one copy would be edited later.
         let is_lost_draft = is_unknown && !is_keyed && row.source.starts_with(DRAFT);
         if is_lost_draft || (is_unknown && row.tries >= tries_max(is_edit, is_keyed)) {
             if must_arrive(row) {
@@ -240,7 +240,7 @@ impl Inner {
         }
     }
 
-    /// Has an answer that cannot replace its draft be sent as a message of its own.
+    /// Queues an answer that cannot replace its draft as a new message.
     async fn send_anew(&self, row: &Outgoing, is_unsure: bool) -> Result<Next> {
         self.store.send_anew(row.id, is_unsure).await?;
         Ok(Next::GoOn)

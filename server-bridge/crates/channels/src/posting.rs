@@ -20,7 +20,7 @@ use crate::incoming::{Handled, Incoming};
 use crate::words::with_quotation;
 
 /// The lines of the help in addition to the chat's own commands.
-const HELP: &str = "/settings  choose this chat's runner, model and approval mode here\n/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that\n/group use NAME  show the log of a group of people and agents in this group, and post there what is said here\n/notices on  have the server's notices come here, for administrators; /notices off ends that";
+const HELP: &str = "/settings  choose this chat's runner, model and approval mode here\n/send FILE  send a file from this chat's workspace to this conversation\n/group on  answer in this group; /group off ends that\n/group use NAME  show the log of a group of people and agents here, and post messages from here to it\n/notices on  get the server's notices here (only for administrators); /notices off stops them";
 
 /// What is posted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

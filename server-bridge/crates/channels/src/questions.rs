@@ -36,10 +36,10 @@ impl Question {
     }
 }
 
-/// What a press on a setting does.
+/// The effect of pressing a button of `/settings`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Setting {
-    /// The chat that it is for.
+    /// The chat whose setting changes.
     pub(crate) chat: String,
     /// The command that is posted.
     pub(crate) command: String,

@@ -40,13 +40,13 @@ impl Channels {
         self.0.begin_drafts();
     }
 
-    /// Lets conversations belong to these groups. Without it, none does.
+    /// Sets the interface to groups. Until then no conversation can be bound to one.
     pub fn show_groups(&self, groups: Arc<dyn GroupLogs>) {
-        // The first ones stay.
+        // A second call is ignored.
         let _ = self.0.logs.set(groups);
     }
 
-    /// Looks for work at once: this node has become, or is no longer, the home of a user, or something in a group changed.
+    /// Wakes the work task: this node has become, or is no longer, the home of a user, or something in a group changed.
     pub fn look(&self) {
         self.0.wake.notify_one();
     }

@@ -1,4 +1,4 @@
-//! The settings of a chat as buttons: where its commands run, which model answers, and what the model may do without asking.
+//! The settings of a chat as buttons: its runner, its model and its approval mode.
 //!
 //! ```text
 //!   /settings ─▶ a message with buttons for each setting ─▶ pressed ─▶ the chat's own command, posted once ─▶ the message shows its answer
@@ -79,7 +79,7 @@ impl Inner {
         if chat.as_str() != setting.chat {
             return Ok(NO_LONGER.to_owned());
         }
-        // The same again if the server dies before the press is used: the chat knows the id.
+        // After a crash the press is handled again with the same id, so the chat posts the command once.
         let send_id = hex(&Sha256::digest(format!("channel/{}/{}", live.account.id, row.platform_id)));
         let saying = Saying {
             text: &setting.command,

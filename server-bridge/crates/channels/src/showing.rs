@@ -1,7 +1,7 @@
-//! The logs of groups in the conversations that belong to them.
+//! Shows the logs of groups in the conversations that are bound to them.
 //!
-//! What is shown is put into the outbox together with how far the log is shown. The outbox takes a few entries at a time: the log itself is
-//! the queue, and what was not sent when a binding ends is never sent.
+//! Entries are put into the outbox in one transaction with the position up to which the log is shown. The outbox takes a few entries
+//! at a time: the log itself is the queue. Entries that were not sent when a binding ends are never sent.
 
 use api::language::Language;
 use platforms::Styled;
@@ -15,7 +15,7 @@ use crate::house::{Inner, Live};
 use crate::limits::{LANES, LOG_ENTRIES, LOG_TEXT_MAX_CHARS, LOG_WAITING};
 use crate::outgoing::LOG;
 
-/// An entry as people read it: its author, on a line of their own before several lines, then the text.
+/// The text of an entry for people: the author, then the text; the author has a separate line if the text has several.
 fn entry_text(entry: &EntryToShow, language: Language, rest: &str) -> Styled {
     let text = match entry.kind {
         EntryKind::Agent => Styled::markdown(&entry.text),
@@ -39,7 +39,7 @@ fn entry_text(entry: &EntryToShow, language: Language, rest: &str) -> Styled {
 }
 
 impl Inner {
-    /// Puts what is new in the logs of groups into the outbox.
+    /// Puts new entries of the logs of groups into the outbox.
     pub(crate) async fn show_logs(&self) -> Result<()> {
         for binding in self.store.bindings_behind(LOG_WAITING, LANES).await? {
             let Some(live) = self.usable(binding.account_id) else { continue };
@@ -57,7 +57,7 @@ impl Inner {
         let Some(bound) = self.holds(live, binding).await? else { return Ok(()) };
         let binding = &bound.binding;
         let language = self.chats.language(bound.owner.id);
-        // What a gate is about is in the log before the gate opens, so the gates are read first.
+        // The entries about a gate are written before it opens. Reading the gates first makes sure that these entries are read too.
         let gates = logs.open_gates(binding.group, binding.shown_gate).await?;
         let entries = self.store.entries_to_show(binding, LOG_ENTRIES, LOG_TEXT_MAX_CHARS).await?;
         let has_more = i64::try_from(entries.len()).is_ok_and(|count| count >= LOG_ENTRIES);
@@ -90,7 +90,7 @@ impl Inner {
         Ok(())
     }
 
-    /// True if a message of a log may be sent: its binding is the one of the conversation, and holds.
+    /// True if a message of a log may be sent: its binding is the conversation's current one, and is valid.
     pub(crate) async fn is_still_bound(&self, live: &Live, row: &Outgoing, mark: &str) -> Result<bool> {
         let binding = self.store.channel_binding(row.account_id, &row.conversation).await?;
         match binding.filter(|binding| binding.mark == mark) {

@@ -54,7 +54,7 @@ fn echo() -> ScriptedModel {
     ScriptedModel::start(|asked| Reply::Say(format!("echo: {}", asked.last_of_user())))
 }
 
-/// What the server needs besides its chats.
+/// The settings of the server besides its chats.
 fn around() -> Surroundings {
     Surroundings {
         kinds: KINDS,
@@ -83,7 +83,7 @@ impl World {
         Self::with(model, messenger, around()).await
     }
 
-    /// A world whose server has these surroundings.
+    /// A world whose server has these settings.
     async fn with(model: ScriptedModel, messenger: Messenger, around: Surroundings) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let store = Store::open_in_memory().await.unwrap();

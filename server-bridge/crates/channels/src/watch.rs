@@ -1,25 +1,25 @@
-//! How the server looks for what its administrators are told.
+//! The settings of notices for administrators.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::limits::{AWAY_MS, LOW_DISK_BYTES, NOTICE_EVERY};
 
-/// How the server looks for what its administrators are told.
+/// How the server looks for events that administrators are notified of.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    /// The directory of the server's data; without it, no disk is looked at.
+    /// The directory of the server's data; without it, no disk is checked.
     pub home: Option<PathBuf>,
     /// How often it looks.
     pub every: Duration,
-    /// How long a runner is away before that is told, in milliseconds.
+    /// How long a runner must be offline before it is reported, in milliseconds.
     pub away_ms: i64,
-    /// A disk with less free space than that is nearly full, in bytes.
+    /// A disk with less free space than this is nearly full, in bytes.
     pub low_disk_bytes: u64,
 }
 
 impl Watch {
-    /// The server's own, for its home directory.
+    /// The default settings, with the server's home directory.
     pub fn of(home: PathBuf) -> Self {
         Self { home: Some(home), every: NOTICE_EVERY, away_ms: AWAY_MS, low_disk_bytes: LOW_DISK_BYTES }
     }

@@ -1,5 +1,5 @@
-//! What a person can choose for a chat, as buttons show it: where its commands run, which model answers, and what the model may do
-//! without asking. Each choice is made by the chat's own command.
+//! The settings of a chat that front ends offer as buttons: its runner, its model and its approval mode. Each choice is made with the
+//! chat's own command.
 
 use agent::approval::Mode;
 use store::{ChatId, User};
@@ -8,19 +8,19 @@ use crate::commands::runner;
 use crate::limits::CHOICES_MAX;
 use crate::{ChatService, Result};
 
-/// Something to choose.
+/// A setting and its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// The word of the command that chooses it, without the slash.
+    /// The command that sets it, without the slash.
     pub command: &'static str,
-    /// What is chosen now, in the words of the command.
+    /// The current value, as the command takes it.
     pub now: String,
-    /// What can be chosen, in the words of the command.
+    /// The possible values, as the command takes them.
     pub options: Vec<String>,
 }
 
 impl ChatService {
-    /// What can be chosen for a chat: its runner, its model, its approval mode.
+    /// The settings of a chat with their options: its runner, its model, its approval mode.
     ///
     /// # Errors
     /// [`crate::Error::Store`] for a chat that is gone or another user's.
@@ -46,7 +46,7 @@ impl ChatService {
     }
 }
 
-/// Choices with one more that leaves it to the user's own settings.
+/// Adds the option that falls back to the user's own settings.
 fn choices(command: &'static str, now: Option<String>, mut options: Vec<String>, none: &str) -> Choices {
     options.truncate(CHOICES_MAX - 1);
     options.push(none.to_owned());

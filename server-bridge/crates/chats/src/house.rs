@@ -59,7 +59,7 @@ pub(crate) struct House {
     pub(crate) rules: RuleBook,
     /// The approvals of what workspaces define; none before extensions are there.
     pub(crate) trusts: OnceLock<Arc<dyn Trusts>>,
-    /// Begins the turn in the background of the sub-agent with this chat, unless somebody works on it: soon, beside the caller.
+    /// Spawns the queued background turn of the sub-agent with this chat, unless it is already in progress.
     pub(crate) begin_background: fn(&Arc<House>, &store::User, &ChatId),
 }
 
@@ -123,19 +123,19 @@ impl House {
         Ok(())
     }
 
-    /// Stops what is in progress in a chat, with its sub-agents in the background, also on record: the server's next run does not go on
-    /// with it. Queued work goes on.
+    /// Stops the work in progress in a chat and its sub-agents in the background. The stop is recorded, so a restarted server does not
+    /// resume them. Queued work goes on.
     pub(crate) async fn stop(&self, user: UserId, chat: &ChatId) -> usize {
         self.stop_one(user, chat).await + self.stop_background(user, chat).await
     }
 
-    /// The same without the sub-agents in the background.
+    /// Like [`Self::stop`], but without the sub-agents in the background.
     pub(crate) async fn stop_one(&self, user: UserId, chat: &ChatId) -> usize {
         let stopped = self.running.cancel(user, chat) + self.stop_answer(user, chat);
         if let Err(error) = self.store.cancel_turn(user, chat).await {
             tracing::error!(%error, %chat, "the stop of an answer could not be recorded; the answer goes on if the server ends now");
         }
-        // A sub-agent that goes on after a restart may have looked at its record just before.
+        // A sub-agent that is being resumed after a restart may have read its record just before.
         stopped + self.at_work.cancel(user, chat)
     }
 
@@ -160,7 +160,7 @@ impl House {
         stopped
     }
 
-    /// True if a message's question waits for this user's answer.
+    /// True if the question in a message waits for this user's answer.
     pub(crate) fn is_waited_for(&self, user: UserId, message: MessageId) -> bool {
         self.asks.is_waited_for_at_all(user, message)
     }

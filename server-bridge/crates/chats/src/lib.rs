@@ -16,7 +16,7 @@
 //! | `judging` | a model's answer for a hook |
 //! | `titles` | the title that a model gives a chat |
 //! | `views` | chats and messages as documents of the HTTP API |
-//! | `choices` | what can be chosen for a chat, for front ends with buttons |
+//! | `choices` | a chat's settings and their options, for front ends with buttons |
 //! | `commands/` | one file per command, and their table |
 //! | `shell/` | a `!command` while it runs: the live view, head and tail, the file that keeps it whole |
 //! | `recover` | continues what an earlier server left running |

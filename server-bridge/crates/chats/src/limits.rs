@@ -48,16 +48,16 @@ pub const TOLD_PIECE_BYTES: usize = 96;
 pub const TOLD_KEPT_OF_ALL_BYTES: usize = 64 * 1024 * 1024;
 /// How often the output so far is stored while a command runs, in milliseconds: the part that survives a killed server.
 pub const SNAPSHOT_INTERVAL_MS: u64 = 5_000;
-/// The most answers in a row that may begin by themselves, because a sub-agent in the background has ended; so that agents do not go
-/// on among themselves without end.
+/// The most answers in a row that may begin without a message of the user, because a sub-agent in the background has ended. Without
+/// this limit, agents could go on among themselves forever.
 pub const TURNS_BY_THEMSELVES: u64 = 8;
 /// The most sub-agents in the background that are at work at once in a chat.
 pub const SUB_AGENTS_IN_BACKGROUND: u64 = 3;
-/// How long the end of a sub-agent that is stopped is waited for, in milliseconds.
+/// How long to wait for a stopped sub-agent to end, in milliseconds.
 pub const SUB_AGENT_END_PATIENCE_MS: u64 = 30_000;
 /// The most messages that can be queued in one chat while an answer is in progress.
 pub const TURNS_QUEUED: usize = 32;
-/// The most tokens of one answer, unless the model's settings say otherwise.
+/// The maximum number of tokens of one answer, unless the model's settings say otherwise.
 pub const REPLY_TOKENS: u32 = 16_384;
 /// The size of a model's window in tokens, conversation and answer together, unless its settings say otherwise.
 pub const WINDOW_TOKENS: u32 = 200_000;
@@ -135,7 +135,7 @@ pub const ATTACHMENT_PLACE_BYTES: usize = 63;
 pub const ATTACHMENT_ENDING_BYTES: usize = 20;
 /// The longest answer to a question, in bytes.
 pub const ANSWER_BYTES: usize = 64 * 1024;
-/// How long an answer that was stopped, or that has just ended, is waited for before something is taken back, in milliseconds.
+/// How long an undo waits for an answer that was stopped, or is just ending, in milliseconds.
 pub const REST_PATIENCE_MS: u64 = 3_000;
 /// The interval of checks for that, in milliseconds.
 pub const REST_LOOK_MS: u64 = 20;
@@ -165,7 +165,7 @@ pub const MEMORISE_CANDIDATES: usize = 20;
 pub const MEMORISE_IDLE_MS: i64 = 30 * 60 * 1000;
 /// The most idle chats from which memories are proposed at once.
 pub const MEMORISE_CHATS: u32 = 5;
-/// The documents of a workspace about the agent, its user and its tools, in their order in the prompt.
+/// The documents of a workspace about the agent, its user and its tools, in the order of the prompt.
 pub const WORKSPACE_DOCUMENTS: [&str; 4] = ["IDENTITY.md", "SOUL.md", "USER.md", "TOOLS.md"];
 /// How much of each document of a workspace about the agent, its user and its tools goes into the prompt, in bytes.
 pub const WORKSPACE_DOCUMENT_BYTES: u64 = 8 * 1024;

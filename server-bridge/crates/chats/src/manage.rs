@@ -15,7 +15,8 @@ pub struct Find<'a> {
     pub words: &'a [&'a str],
     /// Only those that come after this one in the order.
     pub before: Option<&'a ChatId>,
-    /// The most chats to return; [`CHAT_PAGE_ROWS`], or with words [`CHAT_SEARCH_ROWS`], if `None`, and at most that.
+    /// The maximum number of chats to return, at most [`CHAT_PAGE_ROWS`], or with words [`CHAT_SEARCH_ROWS`]; these apply if
+    /// `None`.
     pub limit: Option<u32>,
 }
 

@@ -18,7 +18,7 @@ pub struct MemorySettings {
 }
 
 impl ChatService {
-    /// The agents of groups that a user owns, and whose memories they see.
+    /// The agents of groups that the user owns. The user sees their memories.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -26,7 +26,7 @@ impl ChatService {
         Ok(self.0.store.own_agents(user).await?)
     }
 
-    /// Whose memories are meant: a user's own, or those of the agent of a group with this number or handle.
+    /// Resolves the holder of memories: the user, or the user's agent of a group with this number or handle.
     ///
     /// # Errors
     /// [`Error::Refused`] if the user has no such agent, or several; [`Error::Store`].
@@ -55,7 +55,7 @@ impl ChatService {
         }
     }
 
-    /// All proposals that wait for a user, those of their agents in groups too.
+    /// All proposals that wait for a user, including those of the user's agents in groups.
     ///
     /// # Errors
     /// [`Error::Store`].
@@ -63,7 +63,7 @@ impl ChatService {
         Ok(self.0.store.proposed_memories(user).await?)
     }
 
-    /// All memories and proposals of a holder, in the order in which they were added; with a question, only those that share words or the
+    /// All memories and proposals of a holder, in the order in which they were added; with a query, only those that share words or the
     /// meaning with it, the best match first.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl ChatService {
         Ok((store.memory_item(holder, id).await?, store.memory_revisions(holder, id).await?))
     }
 
-    /// Keeps a memory that the user wrote, for themselves or for an agent of theirs. Audited.
+    /// Stores a memory that the user wrote, for themselves or for an agent of theirs. Audited.
     ///
     /// # Errors
     /// [`Error::Store`] for a text that is empty or too long, and beyond 1,000 memories.
@@ -166,7 +166,8 @@ impl ChatService {
         Ok(())
     }
 
-    /// Deletes all memories and proposals of the user, or of an agent of theirs, that have all words of this text, in their text, their name or an earlier text; returns how many. Audited.
+    /// Deletes all memories and proposals of the user, or of an agent of theirs, that contain all words of `about` in their text, their
+    /// name or an earlier text; returns how many. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] for a text without words; [`Error::Store`].

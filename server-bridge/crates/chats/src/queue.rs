@@ -16,7 +16,7 @@ pub(crate) struct Waiting {
     pub(crate) message: MessageId,
     /// True if an earlier server began it.
     pub(crate) goes_on: bool,
-    /// True for a sub-agent's in the background: the queue is that of its own chat.
+    /// True for the turn of a sub-agent in the background, which is queued in its own chat.
     pub(crate) is_background: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) enum Job {
     Turn(Waiting),
     /// Replaces the earlier conversation by a summary.
     Compress,
-    /// Tells the chat's agent of sub-agents that have ended, unless a turn has done so.
+    /// Notifies the chat's agent of sub-agents that have ended, unless a turn has already done so.
     Tell,
 }
 
@@ -45,7 +45,7 @@ struct Line {
     has_worker: bool,
     /// True if its user wants it compressed.
     is_to_be_compressed: bool,
-    /// True if its agent is to be told of sub-agents that have ended.
+    /// True if its agent has to be notified of sub-agents that have ended.
     is_to_be_told: bool,
     /// The turn in progress.
     turn: Option<TurnId>,
@@ -110,7 +110,7 @@ impl Queue {
         line.is_to_be_compressed = true;
     }
 
-    /// Records that a chat's agent is to be told of sub-agents that have ended.
+    /// Records that a chat's agent has to be notified of sub-agents that have ended.
     pub(crate) fn tell(&self, user: UserId, chat: &ChatId) {
         self.lock().entry((user, chat.clone())).or_default().is_to_be_told = true;
     }
@@ -204,7 +204,7 @@ impl Line {
         self.waiting.len() + self.reserved >= TURNS_QUEUED
     }
 
-    /// True if there is something to do beside the queued turns.
+    /// True if there is work besides the queued turns.
     fn has_more(&self) -> bool {
         self.is_to_be_compressed || self.is_to_be_told
     }

@@ -19,7 +19,7 @@ pub struct Saying<'a> {
     pub send_id: Option<&'a str>,
     /// The paths of files that were attached to this chat for it, 16 at most; the text may be empty then.
     pub attachments: &'a [String],
-    /// Whose words these are. Those of others need a `send_id`.
+    /// The author of the text. A text that is not the user's own needs a `send_id`.
     pub author: Author,
 }
 

@@ -74,7 +74,7 @@ impl Values {
                 _ => false,
             };
             if !is_understood {
-                tracing::warn!(%name, %value, "a stored setting of the server is not understood and is ignored");
+                tracing::warn!(%name, %value, "a stored server setting cannot be parsed and is ignored");
             }
         }
         values

@@ -228,7 +228,7 @@ impl ChatService {
             (Some(send_id), _) => send_id,
             (None, Author::Owner) => return Ok(self.post(user, chat, text).await?.into()),
             (None, Author::Others) => {
-                return Err(Error::Invalid { rule: "has the words of others, and needs a send_id" });
+                return Err(Error::Invalid { rule: "was not written by the user, and needs a send_id" });
             }
         };
         let _tracked = self.check_saying(user, chat, text).await?;

@@ -36,7 +36,7 @@ use runner::ScriptedRunner;
 /// The deadline for everything here.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// The pause between two looks at a condition.
+/// The pause between two checks of a condition.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// Waits until a condition holds.
@@ -108,7 +108,7 @@ impl Bench {
         runner.connect_to(&self.router, &execs::sandbox_user(&self.user).key, name).await;
     }
 
-    /// Keeps a memory of the user, and returns its number.
+    /// Stores a memory of the user, and returns its number.
     async fn keep(&self, kind: MemoryKind, name: &str, text: &str) -> i64 {
         let wanted = Write {
             kind,

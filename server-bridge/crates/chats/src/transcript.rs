@@ -80,7 +80,7 @@ fn byte_of_char(text: &str, chars: usize) -> usize {
     text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at)
 }
 
-/// The last characters of a text, at most so many.
+/// The end of a text, of at most `chars` characters.
 pub(crate) fn last_chars(text: &str, chars: usize) -> &str {
     match chars.checked_sub(1).and_then(|chars| text.char_indices().nth_back(chars)) {
         Some((at, _)) => &text[at..],

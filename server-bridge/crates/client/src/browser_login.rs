@@ -1,10 +1,10 @@
-//! A login in a browser of this machine or of another, to something that sends the browser back to this machine.
+//! A login in a browser, on this machine or another one, whose provider redirects the browser to this machine.
 //!
 //! ```text
 //!   Listener::bind ─► its address ─► the page to open ─► wait: the browser comes back, or its address is pasted ─► Answer
 //! ```
 //!
-//! The address that comes back is not printed.
+//! The address of the redirect is not printed, since it has the code.
 
 mod answer;
 mod listener;
@@ -30,7 +30,7 @@ impl Listener {
     /// Tells the user to open the page to log in to `what`, and waits for the browser to come back.
     ///
     /// # Errors
-    /// `timed_out` after 10 minutes; if the page is none that a browser may be given.
+    /// `timed_out` after 10 minutes; another error if `page` is not an address that may be opened in a browser.
     pub(crate) async fn wait(
         &self,
         what: &str,
@@ -46,12 +46,12 @@ impl Listener {
     }
 }
 
-/// True for an address that a browser may be given: others chose it.
+/// True for an address that may be opened in a browser. The address comes from outside.
 fn is_page(url: &str) -> bool {
     ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
-/// True if somebody may write a line: a shell would stop a job in the background that reads its terminal.
+/// True if a person can type a line. A shell would stop a background job that reads from the terminal.
 fn has_person() -> bool {
     let stdin = std::io::stdin();
     stdin.is_terminal() && tcgetpgrp(&stdin).is_ok_and(|foreground| foreground == getpgrp())
@@ -74,7 +74,7 @@ fn announce(what: &str, url: &str, has_person: bool, as_json: bool) {
     }
 }
 
-/// Waits for the browser, or for a line with the address to which it was sent.
+/// Waits for the browser's redirect, or for a line with its address.
 async fn came(
     listener: &Listener,
     page: &str,
@@ -95,7 +95,7 @@ async fn came(
                 Some((Some(answer), _)) => return (answer, None),
                 Some((None, line)) if line.trim().is_empty() => {}
                 Some((None, _)) => warn(&format!(
-                    "this is not the address to which this login leads; copy the whole address that begins with {}?",
+                    "this is not the redirect address of this login; copy the whole address that begins with {}?",
                     expected.address()
                 )),
                 None => lines = None,
@@ -107,7 +107,7 @@ async fn came(
 /// The lines of the terminal.
 fn lines() -> Result<mpsc::Receiver<String>, Failure> {
     let (sender, lines) = mpsc::channel(1);
-    // A separate thread that is not waited for: the terminal may never give a line.
+    // A thread that is never joined: the terminal may never return a line.
     std::thread::Builder::new()
         .name("pasted".to_owned())
         .spawn(move || {

@@ -55,12 +55,12 @@ pub(crate) enum ChannelCommand {
         #[arg(value_name = "NUMBER")]
         link: i64,
     },
-    /// Have the server's notices go to one of your links, and to no other one; for administrators
+    /// Send the server's notices to one of your links, and to no other one (only for administrators)
     Notices {
         /// Its number, as `sandbridge channel links` shows it
         #[arg(value_name = "NUMBER")]
         link: i64,
-        /// End that
+        /// Stop sending them
         #[arg(long)]
         off: bool,
     },
@@ -165,9 +165,9 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
         ChannelCommand::Notices { link, off } => {
             client.set_channel_notices(link, ChannelNotices { enabled: !off }).await?;
             let words = match off {
-                true => format!("the server's notices no longer go to the link {link}"),
+                true => format!("the server's notices are no longer sent to the link {link}"),
                 false => {
-                    format!("the server's notices go to the link {link} now, and to no other one of yours")
+                    format!("the server's notices are now sent to the link {link}, and to no other of yours")
                 }
             };
             both(&Named { name: &link.to_string() }, words)

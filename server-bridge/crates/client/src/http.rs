@@ -44,7 +44,7 @@ impl Client {
         Ok(Self { endpoint: session.endpoint()?, token: None, language: session.language(), sender: None })
     }
 
-    /// Asks for texts in this language from now on, if one is given.
+    /// Requests texts in this language from now on, if one is given.
     pub(crate) fn speak(&mut self, language: Option<Language>) {
         self.language = language.or(self.language);
     }
@@ -245,7 +245,7 @@ pub(super) fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
 pub(super) fn nonsense() -> Failure {
     Failure::other(
         "protocol",
-        "the server's answer is not understood; are client and server the same version?",
+        "the server's answer cannot be parsed; are client and server the same version?",
     )
 }
 

@@ -78,11 +78,11 @@ pub(crate) enum KnowledgeCommand {
         /// The user [default: all users]
         user: Option<String>,
     },
-    /// End the share of one of your collections with a user, or the share with all users; its other shares stay
+    /// Stop sharing one of your collections with a user, or with all users; it stays shared with the others
     Unshare {
         /// The collection's name or number
         collection: String,
-        /// The user [default: the share with all users]
+        /// The user [default: all users]
         user: Option<String>,
     },
     /// Delete one of your collections, or one of its documents

@@ -15,7 +15,7 @@
 //! | `mcp/` | the server's MCP endpoint over standard streams |
 //! | `runner`, `key`, `container`, `model`, `memory`, `rule`, `hook`, `http_tool`, `knowledge`, `mcp_server`, `plugin`, `trust`, `cron`, `trigger`, `channel`, `group`, `server`, `node`, `use_place`, `login`, `logout`, `ps`, `cancel`, `doctor`, `completions` | one command each |
 //! | `extension` | the layers, documents and approvals of hooks and MCP servers |
-//! | `browser_login` | a login in a browser that is sent back to this machine |
+//! | `browser_login` | a login in a browser that is redirected to this machine |
 //! | `automation` | what `cron` and `trigger` share |
 //! | [`globals`] | the options of every command |
 //! | [`session`] | the server, and the login there: `client.json` |

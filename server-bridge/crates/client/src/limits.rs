@@ -21,7 +21,7 @@ pub(super) const HTTP_TOOL_TRY_TIMEOUT: Duration = Duration::from_secs(150);
 pub(super) const MCP_LOGIN_ANSWER_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long a browser may take to come back from a login to an MCP server; the server forgets the login after that.
 pub(super) const MCP_LOGIN_PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// The port of this machine to which a browser is sent back from a login to a channel's service: its app lists the address.
+/// The port of this machine to which a login to a channel's service redirects the browser. The app must list the address.
 pub(super) const CHANNEL_LOGIN_PORT: u16 = 8735;
 /// The longest address to which a browser is sent back, and the longest secret of a client, in bytes.
 pub(super) const MCP_LOGIN_TEXT_BYTES: usize = 8 * 1024;

@@ -16,10 +16,10 @@ use super::output::both;
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// Whose memories.
+/// Selects the holder of the memories.
 #[derive(Args)]
 pub(super) struct Of {
-    /// Of your agent AGENT in a group, not of you: its number, or its handle
+    /// Use the memories of your agent AGENT in a group instead of your own: its number or handle
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
 }
@@ -75,10 +75,10 @@ pub(crate) enum MemoryCommand {
         /// Its number
         #[arg(required_unless_present = "about", conflicts_with = "about")]
         number: Option<i64>,
-        /// Forget every memory that has all words of TEXT, in its present or an earlier text
+        /// Forget every memory that has all words of TEXT, in its current or an earlier text
         #[arg(long, value_name = "TEXT")]
         about: Option<String>,
-        /// With --about: of your agent AGENT in a group, not of you: its number, or its handle
+        /// With --about: use the memories of your agent AGENT in a group instead of your own: its number or handle
         #[arg(long, value_name = "AGENT", requires = "about")]
         agent: Option<String>,
     },

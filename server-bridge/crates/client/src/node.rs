@@ -18,11 +18,11 @@ use crate::globals::Globals;
 pub(crate) enum NodeCommand {
     /// List the nodes with their states and the number of users that each works for
     List,
-    /// Have a node give up its users to the others, and take on no more
+    /// Make a node give up its users to the other nodes, and take on no more
     Drain {
         /// Its URL, as the list shows it
         url: String,
-        /// Have it take on users again
+        /// Let it take on users again
         #[arg(long)]
         undo: bool,
     },
@@ -76,7 +76,7 @@ async fn run(globals: &Globals, command: NodeCommand) -> Result<ExitCode, Failur
 
 fn list_words(nodes: &[NodeView]) -> String {
     if nodes.is_empty() {
-        return "this server works alone; `sandbridge serve --node-url URL` starts a node".to_owned();
+        return "this server runs alone; `sandbridge serve --node-url URL` starts a node".to_owned();
     }
     let heading = ["URL", "STATE", "USERS", "VERSION", "SINCE"].map(str::to_owned).to_vec();
     let rows = nodes.iter().map(|node| {
@@ -96,6 +96,6 @@ mod tests {
         let words = list_words(&serde_json::from_str::<Vec<NodeView>>(nodes).unwrap());
         let row = words.lines().nth(1).unwrap();
         assert!(row.starts_with("http://a:1") && row.contains("late") && row.contains('3'), "{words}");
-        assert!(list_words(&[]).contains("works alone"));
+        assert!(list_words(&[]).contains("runs alone"));
     }
 }

@@ -36,10 +36,10 @@ pub struct Tended<'a> {
 }
 
 impl Followed<'_> {
-    /// Waits until the machine that it was sent to can be reached: any obstacle may pass, unless the place itself is gone.
+    /// Waits until the machine that the exec was sent to can be reached: any obstacle may pass, unless the machine is gone.
     ///
     /// # Errors
-    /// [`SandboxError::Lost`] if it cannot be reached by then, or its place is gone for good.
+    /// [`SandboxError::Lost`] if the machine cannot be reached before `until`, or no longer exists.
     pub async fn available(&self, until: Instant) -> Result<Sandbox, SandboxError> {
         let mut events = self.router.subscribe();
         loop {

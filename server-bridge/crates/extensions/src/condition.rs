@@ -18,7 +18,7 @@ impl Condition for Grammar {
 
     fn holds(&self, condition: &str, call: &Call) -> bool {
         let Ok(rule) = Rule::parse(condition) else { return Globs.holds(condition, call) };
-        // A deny rule matches any part of a call, and also a call that is not understood.
+        // A deny rule matches any part of a call, and also a call that cannot be parsed.
         let loaded = LoadedRule { id: String::new(), effect: Effect::Deny, rule, justification: None };
         let set = RuleSet::new([Layer { origin: Origin::User, rules: vec![loaded] }]);
         let subjects = subjects(&call.tool, &call.input);

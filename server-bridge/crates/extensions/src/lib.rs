@@ -37,7 +37,7 @@
 //! | [`needs`] | what a machine lacks of what skills need |
 //! | [`trust`] | everything that needs approval, in one list |
 //! | [`http_tools`] | HTTP tools without code |
-//! | [`service_logins`] | logins of users to services, whose tools each user's own token carries |
+//! | [`service_logins`] | users' logins to services, and the services' tools, which use each user's own token |
 //! | `way_back` | the address to which a login's provider sends the browser back |
 //! | [`manage_tools`] | a model's changes of the user's own servers and HTTP tools, each confirmed |
 //! | [`logs`] | the server's log, for administrators |

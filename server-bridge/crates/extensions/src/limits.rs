@@ -70,11 +70,11 @@ pub const SERVICE_LOGIN_PATIENCE: Duration = Duration::from_secs(600);
 pub const SERVICE_LOGINS_PENDING: usize = 1_000;
 /// How long a service may take to give a token.
 pub const SERVICE_TOKEN_PATIENCE: Duration = Duration::from_secs(30);
-/// The longest answer of a service that is asked for a token, in bytes.
+/// The longest response of a service's token endpoint, in bytes.
 pub const SERVICE_TOKEN_ANSWER_BYTES: usize = 64 * 1024;
-/// The longest token of a service, in bytes: it stands in a header.
+/// The longest token of a service, in bytes; it is sent in a header.
 pub const SERVICE_TOKEN_BYTES: usize = 8 * 1024;
-/// How long before its end a token of a service is refreshed.
+/// How long before its expiry a token of a service is refreshed.
 pub const SERVICE_TOKEN_MARGIN: Duration = Duration::from_secs(60);
 
 /// How much of a document of MCP servers is read, in bytes: one more than is accepted.

@@ -46,7 +46,7 @@ pub struct Offer {
 #[derive(Clone)]
 pub(crate) struct Offered {
     pub(crate) tool: Arc<dyn Tool>,
-    /// The names that people use for it: first its service's, then its own and its title.
+    /// The names that people use for the tool: its service's name first, then its own name and its title.
     pub(crate) names: String,
     /// The names of its arguments.
     pub(crate) arguments: Vec<String>,
@@ -155,7 +155,7 @@ impl SearchTools {
 }
 
 impl Offer {
-    /// The same with these tools alone, and with the services that they belong to.
+    /// Keeps only these tools and the services that they belong to.
     fn only(&self, holds: &dyn Fn(&str) -> bool) -> Self {
         let tools: Vec<_> = self.tools.iter().filter(|offered| holds(offered.tool.name())).cloned().collect();
         let belongs = |offered: &Offered, service: &str| {
@@ -163,7 +163,7 @@ impl Offer {
         };
         let has_tools = |service: &String| tools.iter().any(|offered| belongs(offered, service));
         let services = self.services.iter().filter(|service| has_tools(service)).cloned().collect();
-        // The tools of a service that cannot be asked are not known.
+        // The tools of an unavailable service are not known.
         Self { services, tools, missing: Vec::new() }
     }
 }

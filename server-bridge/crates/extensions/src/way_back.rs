@@ -1,12 +1,12 @@
-//! The address to which a login's provider sends the browser back.
+//! The redirect URL of logins: the address to which a provider sends the browser back.
 
-/// The value of a parameter in an address's query.
+/// The value of a query parameter of a URL.
 pub(crate) fn parameter(url: &str, name: &str) -> Option<String> {
     let url = reqwest::Url::parse(url).ok()?;
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-/// True if an address is the one that a login asked for, with a query.
+/// True if a URL is the redirect URL of a login, apart from its query.
 pub(crate) fn leads_to(url: &str, redirect_uri: &str) -> bool {
     let (Ok(mut url), Ok(wanted)) = (reqwest::Url::parse(url), reqwest::Url::parse(redirect_uri)) else {
         return false;
@@ -16,12 +16,12 @@ pub(crate) fn leads_to(url: &str, redirect_uri: &str) -> bool {
     url == wanted
 }
 
-/// Checks the address to which a browser is to be sent back: encrypted, or of the browser's own machine, or of this server.
+/// Checks a redirect URL: it must be encrypted, or point to the browser's own machine or to this server.
 ///
-/// Fails with what is wrong.
+/// Fails with the reason as text.
 pub(crate) fn check_redirect(redirect_uri: &str, own: Option<&str>) -> Result<(), String> {
     let wrong = || {
-        "the address to come back to has to begin with https://, or be one of the browser's own machine such as \
+        "the redirect address has to begin with https://, or be on the browser's own machine, such as \
          http://127.0.0.1:PORT/, without a query"
             .to_owned()
     };
@@ -35,7 +35,7 @@ pub(crate) fn check_redirect(redirect_uri: &str, own: Option<&str>) -> Result<()
     if url.scheme() == "https" || is_loopback || is_own { Ok(()) } else { Err(wrong()) }
 }
 
-/// A provider's own words, short and on one line.
+/// A text of a provider, shortened, on one line.
 pub(crate) fn line(text: &str) -> String {
     agent::tool::visible::line(&text.chars().take(200).collect::<String>())
 }

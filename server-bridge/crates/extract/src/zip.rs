@@ -106,7 +106,7 @@ impl Read for Counting<'_> {
 
 /// The end record: the last one whose comment fills the rest of the file.
 fn end(bytes: &[u8]) -> Result<&[u8], Failure> {
-    let broken = || Failure::broken("the archive has no directory; the file may be incomplete");
+    let broken = || Failure::broken("the archive has no central directory; the file may be incomplete");
     let last = bytes.len().checked_sub(END_BYTES).ok_or_else(broken)?;
     let first = last.saturating_sub(usize::from(u16::MAX));
     let fits = |end: &&[u8]| {

@@ -280,7 +280,7 @@ impl Inner {
 
     async fn end(&self, call: &GroupCall, end: CallEnd<'_>) -> Result<Progress> {
         self.carrier.forget(call.id);
-        // Read again for what the turn used.
+        // Read again, for the tokens and cost of its turn.
         let call = self.store.group_call(call.id).await?;
         let is_ended = self.store.end_call(&call, end).await?;
         Ok(if is_ended { Progress::Ended } else { Progress::None })

@@ -1,8 +1,8 @@
 //! The folder of an agent on its machine, and the documents in it.
 //!
-//! Everything goes through the agent's runner, which lets nothing leave its workspace. A document that exists is never replaced: the runner
-//! writes a new one only where nothing is, even if something appears there at the last moment. Whatever ends halfway, each document is whole or
-//! missing, and the same request again makes those that are missing.
+//! All access goes through the agent's runner, which keeps to its workspace. An existing document is never replaced: the runner writes
+//! a new one only if nothing has its name, even if something appears at the last moment. After a failure halfway, each document is
+//! complete or missing, and repeating the request makes the missing ones.
 
 use api::words::WorkspaceFileState as State;
 use api::workspace::{AgentWorkspace, WorkspaceFile, WorkspaceFileView};
@@ -30,22 +30,22 @@ pub(crate) struct Workspace {
     folder: String,
 }
 
-/// What was made of a workspace, also if something failed after it.
+/// The parts of a workspace that a request made, also if it failed afterwards.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
-    /// True if the folder was.
+    /// True if the folder was made.
     pub(crate) folder: bool,
-    /// The names of documents.
+    /// The names of the documents that were made.
     pub(crate) files: Vec<String>,
 }
 
-/// What has the name of a document.
+/// The entry with the name of a document.
 enum Seen {
     /// A file of this size in bytes.
     Present(u64),
-    /// Nothing; it can be written to this path, which has no links in it.
+    /// No entry: the document can be written to this path, which contains no links.
     Missing(Vec<u8>),
-    /// Something else.
+    /// Another entry, with the reason why it is no document.
     Blocked(String),
 }
 
@@ -65,8 +65,8 @@ impl Inner {
         }
     }
 
-    /// Makes the folder of the agent whose chat this is, if it is missing, so that its turn can begin there. Returns the reason if that is not
-    /// possible. A machine that is away is left to the turn to report; one that is too old for this works where the folder is.
+    /// Makes the folder of the agent with this chat if it is missing, so that its turn can begin there. Returns the reason if that is not
+    /// possible. If the machine is offline, the turn itself reports that; if its runner is too old, an existing folder still works.
     pub(crate) async fn prepare(&self, owner: &User, chat: &ChatId) -> Option<String> {
         let agent = match self.store.agent_of_chat(chat).await {
             Ok(agent) => agent.filter(|agent| !agent.folder.is_empty() && agent.owner == owner.id)?,
@@ -85,7 +85,7 @@ impl Inner {
 }
 
 impl Workspace {
-    /// The workspace as it is now; `made` are the documents that the request made.
+    /// The current state of the workspace; `made` names the documents that the request made.
     ///
     /// # Errors
     /// [`Error::Refused`] if its folder cannot be used.
@@ -109,7 +109,7 @@ impl Workspace {
         Ok(AgentWorkspace { runner, folder, exists: root.is_some(), files })
     }
 
-    /// Makes the folder and those of the documents that are missing; `made` says what was made, also after an error.
+    /// Makes the folder and the missing documents; `made` lists them, also after an error.
     ///
     /// # Errors
     /// [`Error::Refused`] that says what could not be made, and why.
@@ -157,7 +157,7 @@ impl Workspace {
         }
     }
 
-    /// What has the name of a document in a folder without links.
+    /// Looks up the entry with the name of a document in a folder whose path contains no links.
     async fn look(&self, root: &[u8], name: &str) -> Result<Seen> {
         let path = match root {
             b"." => name.as_bytes().to_vec(),
@@ -167,7 +167,7 @@ impl Workspace {
         let Resolved { path: target, found, .. } = match answer {
             Ok(Ok(Some(resolved))) => resolved,
             Ok(Ok(None)) => return Err(self.too_old()),
-            // The runner refuses what has this name.
+            // The runner refuses the entry with this name.
             Ok(Err(SandboxError::Remote { kind, message })) if !is_passing(kind) => {
                 return Ok(Seen::Blocked(message));
             }
@@ -182,7 +182,7 @@ impl Workspace {
         })
     }
 
-    /// Writes a document where nothing is; returns false if something has taken its name meanwhile.
+    /// Writes a document unless its name is taken; returns false if something took the name in the meantime.
     async fn write(&self, path: &[u8], name: &str, text: &str) -> Result<bool> {
         let options = WriteOptions {
             mode: Some(FILE_MODE),
@@ -221,7 +221,7 @@ impl Workspace {
     }
 }
 
-/// Why a machine did not do something.
+/// The reason why a machine refused a request.
 struct Problem {
     kind: &'static str,
     why: String,
@@ -233,7 +233,7 @@ impl From<SandboxError> for Problem {
     }
 }
 
-/// The answer of a machine.
+/// The answer of a machine, with a timeout.
 async fn within<T>(
     sandbox: &Sandbox,
     answer: impl Future<Output = Result<T, SandboxError>>,
@@ -244,7 +244,7 @@ async fn within<T>(
     }
 }
 
-/// The machine did nothing for too long.
+/// The error of a machine that did not answer in time.
 pub(crate) fn late(place: &str) -> Error {
     Error::refused("unavailable", no_answer(place))
 }
@@ -269,7 +269,7 @@ fn unreachable(handle: &str, error: RouteError) -> Error {
     let kind = error.kind();
     let obstacle = Obstacle::from(error);
     let next = match obstacle {
-        Obstacle::Now(_) => "; start it, and make the workspace then",
+        Obstacle::Now(_) => "; start it, then make the workspace",
         Obstacle::Revoked(_) => "; choose another machine for the agent",
         Obstacle::Lasting(_) => "",
     };

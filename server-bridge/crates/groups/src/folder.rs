@@ -4,10 +4,10 @@ use chains::check::{is_output, is_pattern};
 
 use crate::error::{Error, Result};
 
-/// A folder as it is stored: without a slash at its end; empty for the whole workspace.
+/// Parses a folder into its stored form: without a trailing slash; empty for the whole workspace.
 ///
 /// # Errors
-/// [`Error::Refused`] for what is no path below the workspace by its words alone; links are the runner's to refuse.
+/// [`Error::Refused`] for a text that is not a relative path below the workspace. Links are checked by the runner.
 pub(crate) fn parsed(text: &str) -> Result<String> {
     let text = text.trim();
     let folder = text.strip_prefix("./").unwrap_or(text);
@@ -20,7 +20,7 @@ pub(crate) fn parsed(text: &str) -> Result<String> {
     Ok(if folder == "." { String::new() } else { folder.to_owned() })
 }
 
-/// A path below a folder, relative to the workspace.
+/// Joins a folder and a path; the result is relative to the workspace.
 pub(crate) fn below(folder: &str, path: &str) -> String {
     match (folder, path) {
         ("", path) => path.to_owned(),
@@ -29,7 +29,7 @@ pub(crate) fn below(folder: &str, path: &str) -> String {
     }
 }
 
-/// A path of the workspace, relative to a folder; `None` if it is not below it.
+/// A workspace path made relative to a folder; `None` if it is not below the folder.
 pub(crate) fn inside<'a>(folder: &str, path: &'a [u8]) -> Option<&'a [u8]> {
     if folder.is_empty() {
         return Some(path);

@@ -1,10 +1,10 @@
-//! The question that a person is asked when agents have said all that they may without one.
+//! The question to a person when agents have exchanged as many messages as they may without one.
 //!
 //! ```text
 //!   a message too many ─▶ refused ─▶ in the last step that began: the step's gate, once its agent has answered
 //!                                └─▶ elsewhere: a run of one step that begins with a gate ─ approve ─▶ the agent is asked again
 //! ```
-//! Both are gates as any other: stored, answered once, on the page as in the terminal.
+//! Both are ordinary gates: stored, answered once, on the page or in the terminal.
 
 use api::chain::{ChainDraft, ChainStep};
 use api::words::GateKind;
@@ -17,15 +17,15 @@ use crate::house::Inner;
 use crate::known::Known;
 use crate::talk::Speaker;
 
-/// The name of such a run, where a chain's has the chain's.
+/// The name of such a run; the run of a chain has the chain's name.
 const NAME: &str = "messages";
 
-/// What an agent is told whose message is refused.
-const TOO_MANY: &str = "the agents have exchanged as many messages as they may without a person, who is asked if they may go on; end your \
+/// The refusal that the agent gets.
+const TOO_MANY: &str = "the agents have reached the limit of messages without a person; a person is now asked if they may go on; end your \
 answer with what you have, and say what is still open";
 
 impl Inner {
-    /// The refusal of what an agent wants to say after the agents have said all that they may; a person is asked, once.
+    /// Refuses a message beyond the limit, and asks a person once whether the agents may go on.
     pub(crate) async fn too_many(&self, speaker: &Speaker, wanted: &str) -> Error {
         let asked = self.ask_to_go_on(speaker, wanted).await;
         self.changed(speaker.agent.group_id).await;
@@ -42,7 +42,7 @@ impl Inner {
             let run = self.store.group_run(root.group_id, run).await?;
             let known = Known::read(self, &run).await?;
             if run.ended_at_ms.is_none() && known.is_last(root) {
-                // The step asks when its agent has answered.
+                // The step's own gate asks once its agent has answered.
                 return Ok(());
             }
             budget = Some(known.run(&run).left());
@@ -50,7 +50,7 @@ impl Inner {
         let step = ChainStep {
             agent: speaker.agent.handle.clone(),
             instruction: format!(
-                "The agents stopped after {AGENT_MESSAGES} messages, and a person lets you go on: you may exchange {AGENT_MESSAGES} more. The \
+                "The agents stopped after {AGENT_MESSAGES} messages, and a person has let you go on: you may exchange {AGENT_MESSAGES} more. The \
                  request is what you wanted to say. Say it if it is still needed, and go on where you stopped."
             ),
             ..ChainStep::default()
@@ -72,7 +72,7 @@ impl Inner {
         };
         match self.store.begin_run(new).await {
             Ok(_) => Ok(()),
-            // The group has as many runs as it may: the log says that the agents stopped.
+            // The group has as many runs as it may. The log says that the agents stopped.
             Err(error) if error.is_callers() => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -72,17 +72,17 @@ impl Known {
         failed.map(|call| call.reason.as_str())
     }
 
-    /// True if nothing began after this call.
+    /// True if no step or attempt began after this call.
     pub(crate) fn is_last(&self, call: &GroupCall) -> bool {
         self.calls.iter().all(|other| (other.step, other.attempt) <= (call.step, call.attempt))
     }
 
-    /// True if the newest attempt at a step ended with agents that had said all that they may.
+    /// True if the newest attempt at a step ended at the limit of messages between agents.
     pub(crate) fn is_cut(&self, step: usize) -> bool {
         self.of_calls.iter().rfind(|call| call.step == step).is_some_and(|call| call.is_cut)
     }
 
-    /// The tokens that its steps used, those of sub-agents included, and their cost.
+    /// The tokens that the run's steps used, including sub-agents, and their cost.
     pub(crate) fn spent(&self) -> (i64, i64) {
         self.calls
             .iter()

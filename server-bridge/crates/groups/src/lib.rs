@@ -15,7 +15,7 @@
 //! | `house` | what all of it works on |
 //! | `service` | [`Groups`]: groups, people, agents, grants |
 //! | `log` | reading the log and posting to it |
-//! | `shown` | groups whose log is shown on a messenger |
+//! | `shown` | the logs that are shown on a messenger |
 //! | `mentions` | the agents that a text asks |
 //! | `rights` | who may do what |
 //! | `worker` | the task that carries out calls and runs of chains |
@@ -28,10 +28,10 @@
 //! | `known` | what is on record of a run |
 //! | `talk` | what agents say to each other |
 //! | `discussion` | runs that agents begin: discussions, chains |
-//! | `going_on` | the question when agents have said all that they may |
+//! | `going_on` | the question when agents reach the limit of messages |
 //! | `tools` | the tools of agents, one file each |
 //! | `workspace` | workspaces of agents, for their owners |
-//! | `templates` | what their documents can begin with |
+//! | `templates` | templates of the documents there |
 //! | `documents` | the folder of an agent on its machine, and the documents in it |
 //! | `folder` | the path of that folder |
 //! | `obstacle` | why the machine of an agent cannot be used |

@@ -12,19 +12,19 @@ pub const DIGEST_ENTRIES: i64 = 200;
 /// the log and the files of a step.
 pub const ASKING_MAX_BYTES: usize = 1024 * 1024 - 64 * 1024;
 
-/// The list of an agent that may have all tools of its owner.
+/// The entry of an agent's list that stands for all tools of its owner.
 pub const ALL_TOOLS: &str = "*";
 
 /// The most tools that an agent's list may name.
 pub const AGENT_TOOLS_MAX: usize = 200;
 
-/// The longest name of a tool, in bytes: as models may call it.
+/// The longest name of a tool, in bytes; models accept no longer one.
 pub const TOOL_NAME_MAX_BYTES: usize = 64;
 
 /// The documents of an agent's workspace, in the order in which it reads them.
 pub use chats::limits::WORKSPACE_DOCUMENTS as WORKSPACE_FILES;
 
-/// The longest text of such a document, in bytes: as much as goes into a prompt.
+/// The longest text of such a document, in bytes: as much as a prompt contains of it.
 #[allow(clippy::cast_possible_truncation, reason = "it is 8 KiB")]
 pub const WORKSPACE_FILE_MAX_BYTES: usize = chats::limits::WORKSPACE_DOCUMENT_BYTES as usize;
 

@@ -12,7 +12,8 @@ use crate::service::Groups;
 use crate::views;
 
 impl Groups {
-    /// Entries of a group's log, the oldest first: those after `after`, else the newest ones before `before`; 100 and 8 MiB of text at most.
+    /// Entries of a group's log, the oldest first: those after `after`, otherwise the newest ones before `before`; at most 100 entries and
+    /// 8 MiB of text.
     ///
     /// # Errors
     /// [`Error::Store`] for a group that the user is not in.

@@ -37,7 +37,7 @@ pub(crate) enum Action {
     Rename,
     /// Adding, changing and removing editors and owners.
     ManageEditors,
-    /// Having the log shown to people who are not in the group.
+    /// Showing the log to people outside of the group.
     Show,
     /// Deleting the group.
     Delete,

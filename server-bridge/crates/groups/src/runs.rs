@@ -145,8 +145,8 @@ impl Groups {
     /// the step's agent.
     ///
     /// # Errors
-    /// [`Error::Refused`] for an answer that it does not take, if somebody answered it before, and for a wish of a person who may not ask the
-    /// step's agent.
+    /// [`Error::Refused`] for an answer that this gate does not accept, if it was answered before, and for a change request of a person who
+    /// may not ask the step's agent.
     pub async fn answer_gate(
         &self,
         user: &User,
@@ -231,7 +231,7 @@ impl Inner {
         Ok(views::chain(&self.store.group_chain(group, name).await?))
     }
 
-    /// Refuses the wish for a change of a person who may not ask the step's agent.
+    /// Refuses a change request of a person who may not ask the step's agent.
     async fn check_wish(&self, user: &User, group: i64, gate: &GateRow) -> Result<()> {
         let run = self.store.group_run(group, gate.run_id).await?;
         let draft: ChainDraft = serde_json::from_str(&run.document_json).map_err(|_| unreadable())?;
@@ -240,8 +240,8 @@ impl Inner {
         self.mode_for(&agent, user.id).await.map(|_| ())
     }
 
-    /// The mode for the step of a chain that a person wished to be done again: at most what the agent may do for that person. The run has
-    /// the rights of the person who began it, and the wish those of its author.
+    /// The approval mode for a step that is done again after a change request: at most what the agent may do for the request's author.
+    /// The run has the rights of the person who began it, but the change request has those of its author.
     pub(crate) async fn mode_for_wish(
         &self,
         call: &GroupCall,
@@ -261,7 +261,7 @@ impl Inner {
         let Some(wish) = wish.filter(|wish| !wish.text.trim().is_empty()) else { return Ok(mode) };
         let author = self.user_named(wish.answered_by.as_deref().unwrap_or_default()).await?;
         let of_author = self.mode_for(agent, author.id).await?;
-        // Both are the agent's own mode, or a stricter one that is the same for all.
+        // Each is either the agent's own mode, or the same stricter mode.
         Ok(if of_author == agent.approval { mode } else { of_author })
     }
 

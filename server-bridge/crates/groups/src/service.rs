@@ -324,7 +324,7 @@ impl Hook for Groups {
                 Place::TurnBegins { .. } if !turn.is_sub_agent() => {
                     self.0.prepare(turn.user, turn.chat).await
                 }
-                // A sub-agent has what is left, and no more: it ends after the request that uses it up.
+                // A sub-agent may use the rest of the budget: it ends after the request that exhausts it.
                 Place::TurnBegins { .. } | Place::CallsEnd { .. } if turn.is_sub_agent() => {
                     self.0.budget_above(turn).await
                 }
@@ -383,10 +383,10 @@ fn managing(access: Access) -> Action {
     if access >= Access::Editor { Action::ManageEditors } else { Action::ManagePeople }
 }
 
-/// The names of tools for an agent as they are stored: each once.
+/// Checks the names of an agent's tools, and returns their stored form without duplicates.
 ///
 /// # Errors
-/// [`Error::Refused`] for none, too many, and what no tool can be called.
+/// [`Error::Refused`] for no names, too many, and names that no tool can have.
 fn tool_names(wanted: Vec<String>) -> Result<String> {
     let mut names: Vec<String> = wanted.into_iter().map(|name| name.trim().to_owned()).collect();
     names.sort_unstable();

@@ -1,4 +1,4 @@
-//! Groups whose log is shown elsewhere, such as in a conversation of a messenger: everybody there reads it, so only an owner has it shown.
+//! Groups whose log is shown elsewhere, such as in a conversation of a messenger. Everybody there reads it, so only an owner may do that.
 
 use api::chain::GateView;
 use store::{Group, User};
@@ -9,10 +9,10 @@ use crate::service::Groups;
 use crate::views;
 
 impl Groups {
-    /// The id and the title of the group that a user calls by this number or title, if they may have its log shown.
+    /// Finds a group by number or title, and returns its id and title if the user may show its log.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the user is in no such group or in several, or is no owner of it.
+    /// [`Error::Refused`] if the user is in no such group or in several, or is not an owner of it.
     pub async fn group_to_show(&self, user: &User, name: &str) -> Result<(i64, String)> {
         let of_user = self.0.store.groups(user.id).await?;
         let is_number = |group: &&Group| name.trim_start_matches('#') == group.id.to_string();
@@ -30,17 +30,17 @@ impl Groups {
             _ => {
                 let ids: Vec<_> = named.iter().map(|group| group.id.to_string()).collect();
                 Err(Error::invalid(format!(
-                    "you are in several groups {name:?}; name one by its number: {}",
+                    "you are in several groups called {name:?}; name one by its number: {}",
                     ids.join(", ")
                 )))
             }
         }
     }
 
-    /// The title of a group, if a user may have its log shown.
+    /// The title of a group, if the user may show its log.
     ///
     /// # Errors
-    /// [`Error::Store`] if the user is not in it; [`Error::Refused`] if they are no owner of it.
+    /// [`Error::Store`] if the user is not in it; [`Error::Refused`] if the user is not an owner of it.
     pub async fn may_show(&self, user: &User, group: i64) -> Result<String> {
         Ok(self.0.group_for(user, group, Action::Show).await?.title)
     }
@@ -54,7 +54,7 @@ impl Groups {
         Ok(check(group.access, Action::Show).is_ok())
     }
 
-    /// Has the server say something in a group's log.
+    /// Adds a message of the server to a group's log.
     ///
     /// # Errors
     /// [`Error::Store`].

@@ -63,10 +63,10 @@ impl Speaker {
     }
 }
 
-/// Why nothing more begins for a run that has used up its budget.
+/// The refusal of further work for a run that has used up its budget.
 pub(crate) const USED_UP: &str = "the budget of the chain's run is used up";
 
-/// What a person asked for that a call belongs to, as the store knows it.
+/// The key, in the store, of the person's request that a call belongs to.
 fn origin_of(call: &GroupCall) -> String {
     call.origin.clone().unwrap_or_else(|| format!("call/{}", call.id))
 }
@@ -159,8 +159,8 @@ impl Inner {
         }
     }
 
-    /// Why a sub-agent's turn may not go on: the run of a chain that the agent above it works for has used up its budget. A database that
-    /// cannot be read holds nobody up.
+    /// The reason why a sub-agent's turn may not go on: its parent works for a run of a chain that has used up its budget. An error of the
+    /// database does not stop the turn.
     pub(crate) async fn budget_above(&self, turn: HookedTurn<'_>) -> Option<String> {
         let is_used_up = match self.store.asker_of_turn(turn.root, turn.turn).await {
             Ok(Asker::Call(call)) => self.has_used_up(&origin_of(&call)).await,
@@ -181,7 +181,7 @@ impl Inner {
     pub(crate) async fn speaker(&self, turn: &AgentTurn<'_>) -> Result<Speaker> {
         let agent = self.store.agent_of_chat(turn.root).await?;
         let agent = agent.ok_or_else(|| Error::invalid("you are no longer an agent of a group"))?;
-        let over = || Error::refused("gone", "what you were asked has ended; end your answer");
+        let over = || Error::refused("gone", "the request that you work on has ended; end your answer");
         let (user, call) = match self.store.asker_of_turn(turn.root, turn.turn).await? {
             Asker::Call(call) => (call.user.ok_or_else(over)?, Some(*call)),
             Asker::Owner => (agent.owner, None),

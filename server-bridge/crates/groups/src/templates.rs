@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// The templates in one language.
 struct Language {
-    /// `USER.md`, which is the same in all of them.
+    /// `USER.md`, which is the same in all templates.
     user: &'static str,
     templates: &'static [Template],
 }

@@ -1,4 +1,4 @@
-//! Workspaces of agents, for their owners: what is in them, and making what is missing.
+//! Workspaces of agents, for their owners: shows which documents exist, and makes the missing ones.
 
 use api::language::Language;
 use api::workspace::{AgentTemplate, AgentWorkspace, WorkspaceFile, WorkspaceMake};
@@ -29,8 +29,8 @@ impl Groups {
         self.0.workspace_of(user, &agent).await?.view(&agent.runner, &[]).await
     }
 
-    /// Makes the folder and the missing documents of one of the user's own agents. What exists is kept. It goes on if the caller does not wait for
-    /// it, so that all that is made is on record.
+    /// Makes the folder and the missing documents of one of the user's own agents. Existing documents are kept. The work goes on even if
+    /// the caller stops waiting, so that the audit trail has everything that was made.
     ///
     /// # Errors
     /// [`Error::Refused`] that says what to change, or which documents were made before something failed.
@@ -46,7 +46,7 @@ impl Groups {
         let files = texts(make, language)?;
         let (inner, user) = (self.0.clone(), user.clone());
         let work = async move { inner.make(&user, group, &agent, &files).await };
-        // It panics only if the work does.
+        // The join fails only if the work panics.
         self.0.tasks.spawn(work).await.unwrap_or_else(|error| {
             tracing::error!(%error, "making a workspace failed");
             Err(Error::refused("failed", "the workspace could not be made; the server's log has the reason"))
@@ -96,7 +96,7 @@ impl Inner {
             Err(Error::Refused { kind, text }) if !made.files.is_empty() => {
                 let names = made.files.join(", ");
                 let text = format!(
-                    "{text}; made before that: {names}. Make the missing files again once this is mended"
+                    "{text}; made before that: {names}. Make the missing files once the problem is fixed"
                 );
                 Err(Error::refused(kind, text))
             }
@@ -104,7 +104,7 @@ impl Inner {
         }
     }
 
-    /// Records what was made in the audit trail. A failure is only logged, since it is made.
+    /// Records in the audit trail what was made. A failure is only logged, since nothing can be undone.
     async fn record(&self, user: &User, group: i64, agent: &GroupAgent, made: &Made) {
         let folder = made.folder.then(|| format!("{}/", agent.folder));
         let files = made.files.iter().map(|name| below(&agent.folder, name));
@@ -122,7 +122,7 @@ impl Inner {
     }
 }
 
-/// The documents to make: the template's, with the given texts in place of them, in the order in which an agent reads them.
+/// The documents to make: the template's, replaced by the given texts where there are any, in the order in which an agent reads them.
 fn texts(make: WorkspaceMake, language: Language) -> Result<Vec<WorkspaceFile>> {
     let WorkspaceMake { template, files: given } = make;
     let mut files = match template.as_deref().filter(|name| !name.is_empty()) {
@@ -133,7 +133,7 @@ fn texts(make: WorkspaceMake, language: Language) -> Result<Vec<WorkspaceFile>> 
         let WorkspaceFile { name, text } = file;
         if !WORKSPACE_FILES.contains(&name.as_str()) {
             return Err(Error::invalid(format!(
-                "{name:?} is no document of a workspace; they are {}",
+                "{name:?} is not a document of a workspace; the documents are {}",
                 WORKSPACE_FILES.join(", ")
             )));
         }
@@ -192,8 +192,8 @@ mod tests {
             (make(None, &[]), "choose a template"),
             (make(Some(""), &[("SOUL.md", "\n")]), "choose a template"),
             (make(Some("pirate"), &[]), "no template"),
-            (make(None, &[("../SOUL.md", "x")]), "no document of a workspace"),
-            (make(None, &[("soul.md", "x")]), "no document of a workspace"),
+            (make(None, &[("../SOUL.md", "x")]), "not a document of a workspace"),
+            (make(None, &[("soul.md", "x")]), "not a document of a workspace"),
             (make(None, &[("SOUL.md", "x"), ("SOUL.md", "y")]), "given twice"),
             (make(Some("coder"), &[("SOUL.md", &long)]), "8192 bytes of it at most"),
             (make(None, &[("SOUL.md", "a\0b")]), "not text"),

@@ -22,7 +22,7 @@ pub(crate) struct Address {
 impl Address {
     pub(crate) fn parse(text: &str) -> Result<Self> {
         if text.len() > URL_BYTES {
-            return Err(Problem::new(format!("it has {} bytes; {URL_BYTES} at most", text.len())));
+            return Err(Problem::new(format!("it has {} bytes; the maximum is {URL_BYTES}", text.len())));
         }
         let (scheme, rest) = ["https://", "http://"]
             .into_iter()
@@ -70,7 +70,7 @@ impl Address {
         let text = format!("{}{path}{mark}{query}", self.origin);
         if text.len() > URL_BYTES {
             return Err(Problem::new(format!(
-                "the address would have {} bytes; {URL_BYTES} at most",
+                "the address would have {} bytes; the maximum is {URL_BYTES}",
                 text.len()
             )));
         }

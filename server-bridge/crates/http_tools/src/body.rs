@@ -42,7 +42,7 @@ impl Body {
         };
         let bytes = text.map_or_else(|| template.to_string().len(), str::len);
         if bytes > BODY_TEMPLATE_BYTES {
-            return Err(Problem::new(format!("it has {bytes} bytes; {BODY_TEMPLATE_BYTES} at most")));
+            return Err(Problem::new(format!("it has {bytes} bytes; the maximum is {BODY_TEMPLATE_BYTES}")));
         }
         let parsed = || {
             match text {
@@ -81,7 +81,7 @@ impl Body {
         };
         match body.len() {
             bytes if bytes > BODY_BYTES => {
-                Err(Problem::new(format!("the body would have {bytes} bytes; {BODY_BYTES} at most")))
+                Err(Problem::new(format!("the body would have {bytes} bytes; the maximum is {BODY_BYTES}")))
             }
             _ => Ok(body),
         }

@@ -247,7 +247,7 @@ impl HttpTool {
             if value.len() > HEADER_VALUE_BYTES {
                 let bytes = value.len();
                 return Err(Problem::new(format!(
-                    "the header {name} would have {bytes} bytes; {HEADER_VALUE_BYTES} at most"
+                    "the header {name} would have {bytes} bytes; the maximum is {HEADER_VALUE_BYTES}"
                 )));
             }
             headers.push((name.clone(), value));
@@ -353,7 +353,10 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
         for text in template.texts() {
             header_value(text).map_err(|problem| problem.of(name))?;
             if text.len() > HEADER_BYTES {
-                return Err(Problem::new(format!("{name} has {} bytes; {HEADER_BYTES} at most", text.len())));
+                return Err(Problem::new(format!(
+                    "{name} has {} bytes; the maximum is {HEADER_BYTES}",
+                    text.len()
+                )));
             }
         }
         if lower == "content-type" {
@@ -367,7 +370,7 @@ fn headers(fields: Option<&Map<String, Value>>) -> Result<(Headers, Option<Strin
         headers.push((name.clone(), template));
     }
     if headers.len() > PAIRS {
-        return Err(Problem::new(format!("there are {}; {PAIRS} at most", headers.len())));
+        return Err(Problem::new(format!("there are {}; the maximum is {PAIRS}", headers.len())));
     }
     Ok((headers, content_type))
 }

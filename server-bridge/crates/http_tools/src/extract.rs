@@ -28,7 +28,7 @@ impl Extract {
         }
         if expression.len() > EXPRESSION_BYTES {
             return Err(Problem::new(format!(
-                "it has {} bytes; {EXPRESSION_BYTES} at most",
+                "it has {} bytes; the maximum is {EXPRESSION_BYTES}",
                 expression.len()
             )));
         }

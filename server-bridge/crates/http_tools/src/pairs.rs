@@ -52,7 +52,7 @@ impl Pairs {
     fn checked(self) -> Result<Self> {
         match self.0.len() {
             count if count > PAIRS => {
-                Err(Problem::new(format!("it has {count} names and values; {PAIRS} at most")))
+                Err(Problem::new(format!("it has {count} names and values; the maximum is {PAIRS}")))
             }
             _ => Ok(self),
         }

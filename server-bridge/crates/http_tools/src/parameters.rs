@@ -33,7 +33,7 @@ impl Parameters {
         };
         let bytes = schema.to_string().len();
         if bytes > SCHEMA_BYTES {
-            return Err(Problem::new(format!("they have {bytes} bytes; {SCHEMA_BYTES} at most")));
+            return Err(Problem::new(format!("they have {bytes} bytes; the maximum is {SCHEMA_BYTES}")));
         }
         check_schema(&schema, 0)?;
         let properties = match schema.get("properties") {
@@ -42,7 +42,7 @@ impl Parameters {
             Some(_) => return Err(Problem::new("`properties` is not an object")),
         };
         if properties.len() > PARAMETERS {
-            return Err(Problem::new(format!("there are {}; {PARAMETERS} at most", properties.len())));
+            return Err(Problem::new(format!("there are {}; the maximum is {PARAMETERS}", properties.len())));
         }
         for (name, about) in &properties {
             if !is_key(name) {

@@ -152,7 +152,7 @@ impl Cache {
         state.make_room(self.limit_bytes);
     }
 
-    /// Takes out the vectors of documents, but for those of this version.
+    /// Removes the vectors of documents, except those of this version.
     pub(crate) fn forget(&self, collection: CollectionId, documents: &[DocumentId], except: Option<i64>) {
         let mut state = self.state();
         state.changed(collection);

@@ -25,7 +25,7 @@ impl Knowledge {
         self.find_in(user, question, &scope, most).await
     }
 
-    /// The same within a scope.
+    /// Searches within a scope.
     ///
     /// # Errors
     /// [`crate::Error::Store`] if the search takes too long.

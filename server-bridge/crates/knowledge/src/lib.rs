@@ -25,7 +25,7 @@
 //! | `compare` | those that are found by their vectors |
 //! | `meaning` | the embedder, and what passages without a vector mean for a search |
 //! | `cache` | vectors in memory |
-//! | `readable` | what an agent may read, of a group or not |
+//! | `readable` | the collections that an agent may read |
 //! | [`tools`] | `knowledge_search`, `knowledge_read` |
 //! | [`prompt`] | the part of the prompt that lists collections |
 //! | `faults` | the points at which tests kill the server |

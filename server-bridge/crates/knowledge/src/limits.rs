@@ -14,7 +14,8 @@ pub(crate) const BATCH_BYTES: usize = 256 * 1024;
 pub(crate) const ATTEMPTS: i64 = 3;
 /// The pause before a job is tried again when the store fails.
 pub(crate) const RETRY: Duration = Duration::from_secs(2);
-/// The pause after the traces of deleted rows were removed from the database's file, during which others cannot write: so many times as long as that took.
+/// The pause after rewriting the database's file to remove deleted rows, as a multiple of the time that it took. Nothing else can write
+/// during the rewrite.
 pub(crate) const FORGET_PAUSES: u32 = 20;
 /// How often the folders of runners are scanned.
 pub(crate) const SYNC_INTERVAL: Duration = Duration::from_secs(10 * 60);

@@ -152,7 +152,7 @@ impl Meaning {
             return Ok(String::new());
         }
         let bare = store.bare_passage_count(model.unwrap_or(0), collection).await?;
-        // Of those that were refused, some may be gone.
+        // Some of the refused passages may have been deleted.
         let refused = refused.min(bare);
         Ok(match (is_pending, bare - refused, refused) {
             (true, waiting, _) if waiting > 0 => {

@@ -1,5 +1,5 @@
-//! What an agent may read. An agent of a group reads only collections that are shared with all users: everyone in the group asks it and reads
-//! its answers.
+//! The collections that an agent may read. An agent of a group reads only those that are shared with all users, because everyone in the
+//! group asks it and reads its answers.
 
 use store::{ChatId, Collection, DocumentId, SearchScope, UserId};
 
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::service::{Knowledge, named};
 
 impl Knowledge {
-    /// The collections that a user's agent may search in the chat `root`; all that the user may, the user's own first, but for an agent of a
-    /// group.
+    /// The collections that a user's agent may search in the chat `root`: all those of the user, the user's own first; for an agent of a
+    /// group, only those that are shared with all users.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
@@ -16,8 +16,8 @@ impl Knowledge {
         self.listed(user, self.is_of_group(root).await?).await
     }
 
-    /// What a search covers: one collection by its number or its name, or all of them. `root` is the chat of the agent that searches; `None` for
-    /// people and their programs.
+    /// The scope of a search: one collection by its number or name, or all of them. `root` is the chat of the agent that searches; `None`
+    /// for people and their programs.
     ///
     /// # Errors
     /// [`crate::Error::Store`] if there is no such collection.
@@ -44,7 +44,7 @@ impl Knowledge {
     /// Checks that an agent may read a document.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] as for a document that does not exist.
+    /// [`crate::Error::Store`] if it may not, as for a document that does not exist.
     pub(crate) async fn check_readable(&self, user: UserId, root: &ChatId, id: DocumentId) -> Result<()> {
         let document = self.0.store.document(user, id).await?;
         let readable = self.readable(user, root).await?;

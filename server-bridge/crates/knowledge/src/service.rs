@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     pub(crate) contents: Arc<Semaphore>,
 }
 
-/// One of these collections, by its number or its name.
+/// Finds one of these collections by its number or name.
 ///
 /// # Errors
 /// [`store::Error::NotFound`] if there is none.

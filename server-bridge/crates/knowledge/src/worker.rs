@@ -121,7 +121,7 @@ impl Knowledge {
             if let Err(error) = self.0.store.forget_deleted().await {
                 tracing::warn!(%error, "traces of deleted rows stay in the database's free space until the next deletion");
             }
-            // Others can write during the pause, most of the time; the next run covers all deletions until then.
+            // The pause leaves most of the time to other writes. The next run covers all deletions until then.
             sleep(began.elapsed() * FORGET_PAUSES).await;
         }
     }

@@ -47,7 +47,7 @@ pub enum Error {
     #[error("{0}")]
     Address(String),
     /// The answer is not in the dialect.
-    #[error("the provider's answer is not understood: {0}; is it the right kind of provider?")]
+    #[error("the provider's answer cannot be parsed: {0}; is it the right kind of provider?")]
     Nonsense(&'static str),
     /// The runner that relays has no model, or is not connected.
     #[error("{0}")]

@@ -45,7 +45,7 @@ pub enum Delta {
 pub enum Stop {
     /// It is done.
     End,
-    /// It waits for the results of tools.
+    /// It waits for the tool results.
     ToolCalls,
     /// It used up its output tokens.
     MaxTokens,

@@ -8,8 +8,8 @@ use crate::limits::CANDIDATE_MAX_BYTES;
 use crate::prompt::quoted;
 use crate::{Meaning, evidence, holds};
 
-/// The holder's kept memories of this scope that are nearest to any of the texts, at most `most`: those of the first text by turns with those of the others.
-/// Core blocks, proposals and memories that have ended are left out.
+/// The holder's kept memories of this scope that are nearest to any of the texts, at most `most`, alternating between the texts. Core
+/// blocks, proposals and memories that have ended are left out.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -54,7 +54,8 @@ pub async fn nearest(
     Ok(picked.into_iter().map(|at| items[at].clone()).collect())
 }
 
-/// Candidates as lines for a model, quoted as data: of each text the first 300 bytes. The store knows these lines, as those with [`store::memory_mark`].
+/// Candidates as lines for a model: the first 300 bytes of each text, quoted as data. The store recognizes these lines when a memory is
+/// forgotten, like those with [`store::memory_mark`].
 #[must_use]
 pub fn lines(items: &[MemoryItem]) -> String {
     let line = |item: &MemoryItem| {

@@ -1,4 +1,4 @@
-//! Memories: what agents remember about a user from chat to chat, and what an agent of a group remembers of what it is asked.
+//! Memories: what agents remember about a user across chats, and what an agent of a group remembers of its requests.
 //!
 //! ```text
 //!   the user, on the page or the command line ─────────────────────────────► kept
@@ -10,8 +10,8 @@
 //! A text from a file, a page, a command or another agent never becomes a memory without the user's consent: it is not in the user's
 //! message, and a turn that has read one can only propose.
 //!
-//! An agent of a group is a holder of its own: there, the message is the request of the person who asks it, and its owner accepts what it proposes. Nothing
-//! that one holder remembers is shown to, or changed by, another one.
+//! An agent of a group is a holder of its own: in place of the user's message stands the request of the person who asks it, and its
+//! owner accepts its proposals. No holder sees or changes the memories of another one.
 //!
 //! | module | holds |
 //! |---|---|
@@ -64,7 +64,7 @@ pub fn has_ended(item: &MemoryItem, now_ms: i64) -> bool {
     !item.is_proposed && !holds(item, now_ms)
 }
 
-/// True for an item of the reader's own that applies where it works.
+/// True for an item that belongs to the reader and applies where the reader works.
 #[must_use]
 pub fn reaches(item: &MemoryItem, reader: Reader<'_>) -> bool {
     match (reader, item.agent_id, item.scope) {
@@ -75,16 +75,16 @@ pub fn reaches(item: &MemoryItem, reader: Reader<'_>) -> bool {
     }
 }
 
-/// Whose agent reads memories.
+/// The agent that reads memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader<'a> {
-    /// The user's own, in a chat on the machine `project`, if it has one.
+    /// One of the user's own agents, in a chat on the machine `project`, if it has one.
     Own {
         /// The machine.
         project: Option<&'a str>,
     },
-    /// An agent of a group. Other people ask it and read its answers, so it sees nothing of what its owner's own agents know, nor what other agents of groups
-    /// do.
+    /// An agent of a group. Other people ask it and read its answers, so it sees no memories of its owner's own agents, or of other agents
+    /// of groups.
     OfGroup {
         /// The agent.
         agent: i64,
@@ -92,7 +92,7 @@ pub enum Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The agent of the user's chat `root`, which works on the machine `project`.
+    /// The reader for the user's chat `root`, whose agent works on the machine `project`.
     ///
     /// # Errors
     /// [`store::Error::Database`].
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The holder of the memories that it reads; `user` is the user that it works for.
+    /// The holder whose memories the reader sees; `user` is the user that it works for.
     #[must_use]
     pub fn holder(self, user: UserId) -> MemoryHolder {
         match self {

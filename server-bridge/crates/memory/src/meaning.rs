@@ -29,15 +29,15 @@ impl Meaning {
         let _ = self.embedders.set(embedders);
     }
 
-    /// A holder's memories whose meaning is that of a question, by their ids and the nearest first. Empty without an embedder, while it is
-    /// away, and for too few memories to tell what is near.
+    /// The ids of a holder's memories with the meaning of a question, the nearest first. Empty without an embedder, while it is unavailable,
+    /// and for too few memories to tell what is near.
     pub async fn nearest(&self, holder: impl Into<MemoryHolder>, question: &str) -> Vec<i64> {
         let scores = self.compared(holder.into(), question).await;
         if scores.len() < COMPARED_MEMORIES { Vec::new() } else { near(&scores) }
     }
 
-    /// A holder's memories by their meaning's distance from a text, by their ids and the nearest first, however far they are. Empty without an
-    /// embedder, and while it is away.
+    /// The ids of a holder's memories by the distance of their meaning from a text, the nearest first, with no limit on the distance. Empty
+    /// without an embedder, and while it is unavailable.
     pub async fn by_distance(&self, holder: impl Into<MemoryHolder>, text: &str) -> Vec<i64> {
         let mut scores = self.compared(holder.into(), text).await;
         scores.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));

@@ -66,8 +66,8 @@ impl Written {
     }
 }
 
-/// Keeps or proposes a text of a holder; an agent's has the scope `Agent`. If an item says the same, no other is added; if one has the same name, it gets the text. The items that the text makes untrue
-/// are superseded, those of a proposal once it is accepted.
+/// Keeps or proposes a text for a holder; a memory of an agent has the scope `Agent`. If an item says the same, none is added; if an
+/// item has the same name, it gets the text. The items that the text makes untrue are superseded; for a proposal, once it is accepted.
 ///
 /// # Errors
 /// As for [`Store::add_memory`], [`Store::change_memory`] and [`Store::supersede_memories`]; [`store::Error::Invalid`] for a core block beyond 2,000
@@ -358,7 +358,7 @@ mod tests {
             assert_eq!(items.len(), 2);
             assert!(items.iter().all(|item| (item.scope == MemoryScope::Agent) == is_agents), "{items:?}");
         }
-        // The same name, another holder: its text stays. The id of another holder's replaces nothing.
+        // Another holder's item with the same name keeps its text, and the id of another holder's item supersedes nothing.
         let monday = Write { text: "Monday", ..on_box };
         assert!(matches!(write(&store, holders[1], &monday, Standing::Asked).await, Ok(Written::Updated(_))));
         let friday = store.memory_items(user).await.unwrap()[0].clone();

@@ -49,7 +49,7 @@ struct Inner {
     tasks: TaskTracker,
     is_draining: AtomicBool,
     is_stopping: AtomicBool,
-    /// True while the database says that this node drains, by an administrator's word or its own.
+    /// True while the database says that this node drains, because an administrator or the node itself said so.
     drain_wanted: watch::Sender<bool>,
     has_swept: AtomicBool,
 }
@@ -156,14 +156,14 @@ impl Nodes {
         }
     }
 
-    /// Claims no more homes until it stops, and says so to the others.
+    /// Claims no more homes until it stops, and announces that to the other nodes.
     pub async fn drain(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
         self.0.is_draining.store(true, Ordering::Release);
         self.0.record_draining().await;
     }
 
-    /// Claims no more homes, or claims them again. The others know: it is on record already.
+    /// Stops or resumes claiming homes. The database already has the change, so the other nodes know it.
     pub fn set_draining(&self, is_draining: bool) {
         self.0.is_draining.store(is_draining, Ordering::Release);
     }
@@ -200,7 +200,7 @@ impl Inner {
             let (answer, error) = match renewed {
                 Ok(Ok(Renewal::Kept { is_draining })) => {
                     if !is_draining && self.is_stopping.load(Ordering::Acquire) {
-                        // It cannot take on users again.
+                        // A stopping node cannot undo its drain.
                         self.record_draining().await;
                     }
                     self.drain_wanted
@@ -268,7 +268,7 @@ impl Inner {
             tracing::info!(users = claimed.len(), "took over users with unfinished work");
             for (user, fence) in claimed {
                 if self.member.fence(user).is_some() {
-                    // Ending earlier work may take long: the others do not wait for that.
+                    // Ending the earlier work may take long, so the other users do not wait for it.
                     let inner = Arc::clone(self);
                     self.tasks.spawn(async move { inner.take_up(user, fence).await });
                 } else {
@@ -278,13 +278,13 @@ impl Inner {
         }
     }
 
-    /// Begins the work for a user whose home was swept up. If this node was the home before, and did not notice that it lost it, the work
-    /// of that time ends first: else it would go on beside the new, and nothing would end it.
+    /// Begins the work for a user whose home was swept up. If this node was the home before and did not notice the loss, it ends the work
+    /// of that time first; otherwise that work would go on beside the new work, and nothing would end it.
     async fn take_up(&self, user: UserId, fence: i64) {
         let turn = self.turn_of(user);
         let _one_at_a_time = turn.lock().await;
         let known = self.member.fence(user);
-        // A request may have come first, or since.
+        // A request may have claimed the home in the meantime.
         if known.is_some_and(|known| known >= fence) {
             return;
         }
@@ -299,8 +299,8 @@ impl Inner {
         let turn = self.turn_of(user);
         let _one_at_a_time = tokio::select! {
             biased;
-            // What is being ended must not begin again. It does not wait for its turn either: the one that ends it has the turn, and
-            // waits for this.
+            // Work that is being ended must not claim the home again. It must not wait for the lock either: the task that ends it
+            // holds the lock, and waits for this work.
             () = self.ends(user) => return false,
             turn = turn.lock() => turn,
         };

@@ -213,7 +213,7 @@ impl DingTalk {
                 body["userIds"] = json!([id]);
                 "/v1.0/robot/oToMessages/batchSend"
             }
-            _ => return Err(Failure::Message("the conversation is not one of DingTalk".to_owned())),
+            _ => return Err(Failure::Message("the conversation is not on DingTalk".to_owned())),
         };
         let found = self.api.call(path, body).await?;
         let is_listed = |key: &str| found[key].as_array().is_some_and(|list| !list.is_empty());

@@ -114,9 +114,9 @@ impl Markdown {
         self.tags.iter().any(start)
     }
 
-    /// A line, or the rest of one, in which every character that could be a mark is escaped.
+    /// Appends a line, or the rest of one, with every character escaped that could be markup.
     fn escaped(&self, out: &mut String, line: &str) {
-        // Text of another style may stand before it. Behind a mark nothing stands at the start of a line.
+        // Text of another style may precede it on the line; then it is not at the start of the line.
         let before = out.rsplit('\n').next().unwrap_or_default();
         let before = before.strip_prefix("> ").unwrap_or(before);
         let mut last = before.chars().next_back().unwrap_or(' ');
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_line_of_several_styles_begins_neither_a_list_nor_a_heading() {
-        // Where nothing is struck through, the number and the point are two pieces without a mark between them.
+        // On a platform without strikethrough, the number and the point are two adjacent pieces without markup between them.
         assert_eq!(BACKSLASH.render(&Styled::markdown("~a\n1~. z")), "a\n1\\. z");
         assert_eq!(BACKSLASH.render(&Styled::markdown("> ~a\n> 1~) z")), "> a\n> 1\\) z");
     }

@@ -323,7 +323,7 @@ fn target(to: &Conversation) -> Result<Value, Failure> {
     match to.id.split_once(':') {
         Some(("group", group)) => Ok(json!({"group_id": number(group)})),
         Some(("private", user)) => Ok(json!({"user_id": number(user)})),
-        _ => Err(Failure::Message("the conversation is not one of OneBot".to_owned())),
+        _ => Err(Failure::Message("the conversation is not on OneBot".to_owned())),
     }
 }
 

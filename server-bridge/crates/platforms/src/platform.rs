@@ -85,10 +85,10 @@ pub struct Sent {
 /// Why a request failed, and what follows.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
-    /// The platform was not reached, or its answer was lost; the message may have been taken. Names no address, which may hold a token.
+    /// The platform was not reached, or its answer was lost; it may have accepted the message. Names no address, which may hold a token.
     #[error("the platform does not answer: {0}")]
     Unknown(String),
-    /// The platform was certainly not asked, or says that it is out of order: try again later.
+    /// The request certainly did not reach the platform, or the platform says that it is unavailable: try again later.
     #[error("the platform cannot be reached: {0}")]
     Away(String),
     /// Too many requests: try again after this many milliseconds.

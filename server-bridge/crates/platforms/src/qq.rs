@@ -190,7 +190,7 @@ fn number_of(key: &str) -> u32 {
 }
 
 fn path_of(to: &Conversation) -> Result<String, Failure> {
-    let other = || Failure::Message("the conversation is not one of QQ".to_owned());
+    let other = || Failure::Message("the conversation is not on QQ".to_owned());
     let (kind, id) = to.id.split_once(':').ok_or_else(other)?;
     let id = incoming::id(&json!(id)).ok_or_else(other)?;
     match kind {

@@ -56,7 +56,7 @@ impl Socket {
         let connecting = Box::pin(connect(reach, url, headers));
         let inner = timeout(CONNECT_TIMEOUT, connecting)
             .await
-            .map_err(|_| Failure::Away("the connection could not be made in time".to_owned()))??;
+            .map_err(|_| Failure::Away("the connection could not be established in time".to_owned()))??;
         Ok(Self { inner, heard: Instant::now(), silence: SILENCE_TIMEOUT })
     }
 

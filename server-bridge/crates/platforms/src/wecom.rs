@@ -266,7 +266,7 @@ impl WeCom {
     async fn push(&self, to: &Conversation, mut body: Value) -> Result<Value, Failure> {
         let chat = to.id.split_once(':').filter(|(kind, _)| matches!(*kind, "user" | "group"));
         let (_, chat) =
-            chat.ok_or_else(|| Failure::Message("the conversation is not one of WeCom".to_owned()))?;
+            chat.ok_or_else(|| Failure::Message("the conversation is not on WeCom".to_owned()))?;
         body["chatid"] = json!(chat);
         self.ask("aibot_send_msg", self.request("aibot_send_msg"), body).await
     }

@@ -13,7 +13,7 @@ pub struct Explanation<'a> {
     pub decision: Decision<'a>,
     /// The parts of the call.
     pub parts: Vec<Part<'a>>,
-    /// The reasons why its line is not understood.
+    /// The reasons why its line cannot be parsed.
     pub doubts: Vec<Doubt>,
 }
 
@@ -50,7 +50,7 @@ impl RuleSet {
             for part in parts.iter_mut().filter(|part| part.kind == PartKind::Line && part.verdict.is_none())
             {
                 part.verdict = Some(Effect::Ask);
-                part.reason = format!("The line is not understood: {doubt}.");
+                part.reason = format!("The line cannot be parsed: {doubt}.");
             }
         }
         Explanation { decision, parts, doubts: findings.doubts }

@@ -88,7 +88,7 @@ impl Finding {
     }
 }
 
-/// All parts of a call, and the reasons why its line is not understood.
+/// All parts of a call, and the reasons why its line cannot be parsed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) parts: Vec<Finding>,

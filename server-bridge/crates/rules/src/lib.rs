@@ -11,7 +11,7 @@
 //!
 //! A shell line is parsed. Deny and ask rules match any of its commands, also those within substitutions, wrappers and texts
 //! for another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes. The user
-//! is asked about a line that is not understood; it is never allowed.
+//! is asked about a line that cannot be parsed; it is never allowed.
 //!
 //! | module | holds |
 //! |---|---|

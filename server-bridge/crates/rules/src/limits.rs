@@ -10,7 +10,7 @@ pub const SEGMENTS: usize = 500;
 pub const READINGS: usize = 64;
 /// The most bytes of all ways in which the commands of one line are read for denying and asking: expanded braces, dropped options, wrappers.
 pub const READING_BYTES: usize = 1024 * 1024;
-/// The longest text, in bytes, that a pattern is compared with at each word of a line that is not understood.
+/// The longest text, in bytes, that a pattern is compared with at each word of a line that cannot be parsed.
 pub const RAW_BYTES: usize = 4 * 1024;
 /// The most bytes that patterns are compared with for one line.
 pub const MATCH_BYTES: usize = 64 * 1024 * 1024;

@@ -96,7 +96,8 @@ pub fn ours(name: &str) -> &str {
     ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)
 }
 
-/// Tells of a tool if it has one of these names, in our words or a peer's; `*` stands for any text. The names are read once.
+/// Returns a predicate that is true for tools with one of these names, ours or a peer's; `*` stands for any text. The names are
+/// parsed once.
 pub fn among(names: &[String]) -> impl Fn(&str) -> bool {
     let read: Vec<(&str, Wild)> = names.iter().map(|name| (ours(name), Wild::stars(name))).collect();
     move |tool| read.iter().any(|(name, wild)| *name == tool || wild.matches(tool))

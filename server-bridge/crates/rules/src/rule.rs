@@ -14,11 +14,11 @@ use crate::wild::{Wild, WildError};
 /// The effect of a rule on a call that it matches; the strictest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
-    /// It may not be done.
+    /// The call is denied.
     Deny,
     /// The user is asked, in every mode.
     Ask,
-    /// It may be done without asking.
+    /// The call is allowed without asking.
     Allow,
 }
 
@@ -244,7 +244,7 @@ pub enum Warning {
     AllowsOptions(String),
     /// The name of a command that is compared as it is written.
     #[error(
-        "`{0}` matches only a command that is written exactly so: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder"
+        "`{0}` matches only a command that is written exactly like this: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder"
     )]
     LiteralName(String),
     /// An allow rule for everything.

@@ -28,11 +28,11 @@ pub struct Decision<'a> {
     /// The verdict; none if no rule decides, so that the chat's mode does.
     pub verdict: Option<Effect>,
     /// The rules that decided, for counting their hits: one that denies or asks, or all that allow together. Empty if nothing
-    /// decided, or if the user is asked because the line is not understood.
+    /// decided, or if the user is asked because the line cannot be parsed.
     pub rules: Vec<RuleRef<'a>>,
     /// The reason in one sentence, for people.
     pub reason: String,
-    /// False if the user is asked only because a part of the call is not known before it runs, or is not understood: a rule
+    /// False if the user is asked only because a part of the call is not known before it runs, or cannot be parsed: a rule
     /// may match.
     pub is_certain: bool,
 }
@@ -118,7 +118,7 @@ impl RuleSet {
             }
             let doubt = findings.doubts.first().filter(|_| effect == Effect::Ask);
             if let Some(doubt) = doubt {
-                let reason = format!("The user is asked because the line is not understood: {doubt}.");
+                let reason = format!("The user is asked because the line cannot be parsed: {doubt}.");
                 return Decision { verdict: Some(Effect::Ask), rules: Vec::new(), reason, is_certain: false };
             }
         }

@@ -144,7 +144,7 @@ proptest! {
         let rules = set(RULES);
         let line = format!("git status\n{line}");
         let (before, whole) = (decide(&rules, &line), format!("{line}\n{more}"));
-        // A line that is not understood may become one that is, once its quote is closed.
+        // A line that cannot be parsed may become one that can be, once its quote is closed.
         if before != Some(Effect::Ask) && before != Some(Effect::Deny) {
             prop_assert!(freedom(decide(&rules, &whole)) <= freedom(before), "{:?}", whole);
         }

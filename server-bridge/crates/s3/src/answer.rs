@@ -1,4 +1,4 @@
-//! What S3 says in XML: lists of objects, and errors.
+//! XML responses of S3: lists of objects, and errors.
 
 use jiff::Timestamp;
 use quick_xml::Reader;
@@ -10,18 +10,18 @@ use quick_xml::events::Event;
 pub struct Listed {
     /// Its name below the listed prefix.
     pub name: String,
-    /// When it was put there, in Unix milliseconds by the server's clock.
+    /// When it was last modified, in Unix milliseconds by the server's clock.
     pub modified_ms: i64,
 }
 
-/// A page of a list: keys with their times; and true if there are more.
+/// A page of a list: keys with their times, and whether there are more.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Page {
     pub(crate) objects: Vec<Listed>,
     pub(crate) is_cut: bool,
 }
 
-/// Reads a page of a list; the objects have their whole keys. `Err` says what is wrong with it.
+/// Parses a page of a list; the objects have their full keys. `Err` says what is wrong with the page.
 pub(crate) fn page(text: &str) -> Result<Page, String> {
     let (mut page, mut object, mut is_list) = (Page::default(), None, false);
     read(text, |path, item| match (path, item) {
@@ -42,16 +42,16 @@ pub(crate) fn page(text: &str) -> Result<Page, String> {
         _ => {}
     })?;
     if !is_list {
-        return Err("it is no list of objects".to_owned());
+        return Err("it is not a list of objects".to_owned());
     }
-    // An object without a time would look old.
+    // An object without a time would look old, and could be deleted.
     if page.objects.iter().any(|object| object.modified_ms == 0) {
-        return Err("an object has no time".to_owned());
+        return Err("an object has no modification time".to_owned());
     }
     Ok(page)
 }
 
-/// The code of an error, if the text is one of S3's.
+/// The code of an error, if the text is an error document of S3.
 pub(crate) fn code(text: &str) -> Option<String> {
     let mut code = String::new();
     let read = read(text, |path, item| {
@@ -71,7 +71,7 @@ enum Item<'a> {
     Close,
 }
 
-/// Deeper elements than S3 uses.
+/// The deepest nesting that is parsed; S3 uses less.
 const DEPTH: usize = 16;
 
 fn read(text: &str, mut take: impl FnMut(&[&str], Item<'_>)) -> Result<(), String> {
@@ -96,7 +96,7 @@ fn read(text: &str, mut take: impl FnMut(&[&str], Item<'_>)) -> Result<(), Strin
             Event::GeneralRef(reference) => {
                 let named = resolve_predefined_entity(reference.as_ref()).map(str::to_owned);
                 let character = reference.resolve_char_ref().ok().flatten().map(String::from);
-                let text = named.or(character).ok_or("it names an entity")?;
+                let text = named.or(character).ok_or("it uses an unknown entity")?;
                 take(&path, Item::Text(&text));
             }
             Event::DocType(_) => return Err("it declares a document type".to_owned()),

@@ -18,7 +18,7 @@ use crate::limits::{
 use crate::place::Place;
 use crate::sign;
 
-/// The signs of a query that stay as they are.
+/// Every character of a query except the unreserved ones is escaped.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Objects of a part of a bucket, by names of letters, digits, `.`, `_`, `-` and `/`. Cheap to clone.
@@ -30,7 +30,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The objects at this place. A process needs an installed TLS provider.
+    /// Opens the objects at this place. The process must have installed a TLS provider.
     ///
     /// # Errors
     /// [`Error::Client`].
@@ -44,13 +44,13 @@ impl Bucket {
         Ok(Self { place: Arc::new(place), client, patience: PATIENCE })
     }
 
-    /// The same objects; an operation may take this long instead of 30 s.
+    /// Sets how long an operation may take, instead of 30 s.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The same bucket, further below: names are those below this part of a prefix.
+    /// The same bucket with `part` appended to the prefix.
     #[must_use]
     pub fn below(&self, part: &str) -> Self {
         let mut place = Place::clone(&self.place);
@@ -59,8 +59,7 @@ impl Bucket {
         Self { place: Arc::new(place), ..self.clone() }
     }
 
-    /// Puts, gets, lists and deletes a small object, so that a bucket that is missing or out of reach, and a right that is missing, are
-    /// known.
+    /// Puts, gets, lists and deletes a small object, to detect a bucket that is missing or unreachable, and missing permissions.
     ///
     /// # Errors
     /// [`Error`].
@@ -73,13 +72,13 @@ impl Bucket {
         if got? == name.as_bytes() {
             return Ok(());
         }
-        Err(self.strange("an object has other bytes than were put there a moment ago".to_owned()))
+        Err(self.strange("an object does not have the bytes that were just put".to_owned()))
     }
 
-    /// Puts an object there, in place of one with the same name.
+    /// Puts an object, replacing any object with the same name.
     ///
     /// # Errors
-    /// [`Error`]; nobody knows if it was put there if the server was lost.
+    /// [`Error`]; if the connection was lost, the object may have been put.
     pub async fn put(&self, name: &str, content: &[u8]) -> Result<()> {
         let (url, sha256) = (&self.url(&self.key(name))?, &sign::sha256(content));
         let content = &Bytes::copy_from_slice(content);
@@ -91,7 +90,7 @@ impl Bucket {
         .await
     }
 
-    /// The bytes of an object that has this length.
+    /// Gets an object, which must have this length.
     ///
     /// # Errors
     /// [`Error::Missing`], [`Error::Length`] and the others.
@@ -114,10 +113,10 @@ impl Bucket {
         .await
     }
 
-    /// Deletes an object; one that is not there is no error.
+    /// Deletes an object; it is no error if the object does not exist.
     ///
     /// # Errors
-    /// [`Error`]; nobody knows if it was deleted if the server was lost.
+    /// [`Error`]; if the connection was lost, the object may have been deleted.
     pub async fn delete(&self, name: &str) -> Result<()> {
         let url = &self.url(&self.key(name))?;
         self.patiently(|| async move {
@@ -130,14 +129,14 @@ impl Bucket {
         .await
     }
 
-    /// Up to 1,000 objects whose names come after this one, in the order of their names' bytes; and true if there are more.
+    /// Lists up to 1,000 objects whose names come after this one, ordered by the bytes of their names, and returns whether there are more.
     ///
     /// # Errors
     /// [`Error`].
     pub async fn list(&self, after: &str) -> Result<(Vec<Listed>, bool)> {
         let prefix = self.key("");
         let escaped = |text: &str| utf8_percent_encode(text, ESCAPED).to_string();
-        // In the order of the signature.
+        // Sorted by parameter name, as the signature requires.
         let mut asked = format!("list-type=2&max-keys={LIST_ROWS}&prefix={}", escaped(&prefix));
         if !after.is_empty() {
             asked.push_str(&format!("&start-after={}", escaped(&self.key(after))));
@@ -158,15 +157,15 @@ impl Bucket {
         let page = str::from_utf8(&body).map_err(|error| error.to_string()).and_then(answer::page);
         let page = page.map_err(|why| self.strange(why))?;
         if page.is_cut && page.objects.is_empty() {
-            return Err(self.strange("a list goes on without an object".to_owned()));
+            return Err(self.strange("a list claims to go on, but has no object".to_owned()));
         }
         let mut objects = Vec::with_capacity(page.objects.len());
         for object in page.objects {
             let Some(name) = object.name.strip_prefix(&prefix) else {
-                return Err(self.strange("a list has objects that were not asked for".to_owned()));
+                return Err(self.strange("a list has objects outside of the requested prefix".to_owned()));
             };
             if !after.is_empty() && name <= after {
-                return Err(self.strange("a list begins before the place that was asked for".to_owned()));
+                return Err(self.strange("a list begins before the requested name".to_owned()));
             }
             objects.push(Listed { name: name.to_owned(), ..object });
         }
@@ -219,7 +218,7 @@ impl Bucket {
         request.send().await.map_err(|error| self.away(&error))
     }
 
-    /// Turns an answer that is an error into one.
+    /// Turns an unsuccessful response into an error.
     async fn accepted(&self, action: &'static str, name: &str, answer: Response) -> Result<Response> {
         let status = answer.status();
         if status.is_success() {
@@ -250,7 +249,7 @@ impl Bucket {
         })
     }
 
-    /// The first bytes of an answer, and true if there are more.
+    /// The first bytes of a response, and whether there are more.
     async fn beginning(&self, mut answer: Response, most_bytes: usize) -> Result<(Bytes, bool)> {
         let mut content = BytesMut::new();
         while let Some(piece) = answer.chunk().await.map_err(|error| self.away(&error))? {
@@ -263,7 +262,7 @@ impl Bucket {
         Ok((content.into(), false))
     }
 
-    /// The innermost cause is the most specific one, and names no address.
+    /// Takes the innermost cause, which is the most specific one and names no address.
     fn away(&self, error: &reqwest::Error) -> Error {
         let mut cause: &dyn std::error::Error = error;
         while let Some(inner) = cause.source() {

@@ -1,4 +1,4 @@
-//! What went wrong with a request to S3, and what to change.
+//! Errors of requests to S3, with what to change.
 
 /// Shorthand for this crate's results.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -8,11 +8,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The location is invalid.
-    #[error("{text:?} is no bucket: {rule}; write s3://BUCKET or s3://BUCKET/PREFIX")]
+    #[error("{text:?} is not a bucket: {rule}; write s3://BUCKET or s3://BUCKET/PREFIX")]
     Place {
         /// The given text.
         text: String,
-        /// The broken rule.
+        /// The rule that it breaks.
         rule: &'static str,
     },
     /// A variable of the environment is missing or invalid.
@@ -26,7 +26,7 @@ pub enum Error {
     /// No HTTP client can be made on this machine.
     #[error("cannot make a client for S3: {0}")]
     Client(String),
-    /// No connection, or one that broke, or a server that asks for patience.
+    /// No connection could be made, it broke, or the server asks to slow down.
     #[error("{host} cannot be reached: {why}; check that it runs, and its address in AWS_ENDPOINT_URL_S3")]
     Away {
         /// The server.
@@ -52,7 +52,7 @@ pub enum Error {
         /// The bucket.
         bucket: String,
     },
-    /// It refuses the credentials, or they lack a right.
+    /// The server refuses the credentials, or they lack a permission.
     #[error(
         "{host} refuses to {action} in the bucket {bucket:?} ({code}); check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, and \
          their rights to read, write, delete and list there"
@@ -67,7 +67,7 @@ pub enum Error {
         /// The code of S3, or the HTTP status.
         code: String,
     },
-    /// It refuses the request for another reason.
+    /// The server refuses the request for another reason.
     #[error(
         "{host} refuses to {action} in the bucket {bucket:?} ({code}); check AWS_REGION, this machine's clock and the server's log"
     )]
@@ -81,12 +81,12 @@ pub enum Error {
         /// The code of S3, or the HTTP status.
         code: String,
     },
-    /// The answer is none of S3's.
-    #[error("{host} gave an answer that is none of S3's: {why}; check the address in AWS_ENDPOINT_URL_S3")]
+    /// The response is not one of S3.
+    #[error("{host} sent a response that is not S3's: {why}; check the address in AWS_ENDPOINT_URL_S3")]
     Answer {
         /// The server.
         host: String,
-        /// What is wrong with it.
+        /// What is wrong with the response.
         why: String,
     },
     /// There is no object with this key.
@@ -95,20 +95,20 @@ pub enum Error {
         /// Its key.
         key: String,
     },
-    /// The object is not the one that was put there.
+    /// The object is not the one that was put.
     #[error("the object {key} has {found} bytes instead of {expected}")]
     Length {
         /// Its key.
         key: String,
-        /// The length that it has, or more.
+        /// The length of the object, or a lower bound of it.
         found: u64,
-        /// The length that it was put with.
+        /// The length with which it was put.
         expected: u64,
     },
 }
 
 impl Error {
-    /// True if the same may work a little later, without a change by anybody.
+    /// True if the same request may succeed later without any change.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Away { .. } | Self::Slow { .. })
     }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-/// How long one operation may take, with its repetitions.
+/// How long one operation may take, including retries.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a connection may take to be made.
+/// How long connecting may take.
 pub const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-/// How often an operation is tried while S3 is unreachable or asks for patience.
+/// How often an operation is tried while S3 is unreachable or asks to slow down.
 pub const ATTEMPTS: u32 = 3;
 /// The pause before the second attempt; each further pause is twice as long.
 pub const FIRST_PAUSE: Duration = Duration::from_millis(200);

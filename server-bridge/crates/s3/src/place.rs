@@ -43,17 +43,17 @@ impl Place {
         if !region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return Err(Error::Variable {
                 name: "AWS_REGION",
-                rule: "is no region; write one such as eu-central-1",
+                rule: "is not a region; give one such as eu-central-1",
             });
         }
         let needed = |name: &'static str| {
             let value = variable(name).filter(|value| value.bytes().all(|byte| byte.is_ascii_graphic()));
-            let rule = "is missing or has other signs than letters, digits and punctuation; the server needs it for --blobs";
+            let rule = "is missing, or has characters other than letters, digits and punctuation; the server needs it for --blobs";
             value.ok_or(Error::Variable { name, rule })
         };
         let session_token = variable("AWS_SESSION_TOKEN");
         if session_token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
-            let rule = "has other signs than letters, digits and punctuation";
+            let rule = "has characters other than letters, digits and punctuation";
             return Err(Error::Variable { name: "AWS_SESSION_TOKEN", rule });
         }
         let (base, host) = match ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]
@@ -61,7 +61,7 @@ impl Place {
             .find(|name| variable(name).is_some())
         {
             Some(name) => at_endpoint(name, &variable(name).unwrap_or_default(), &bucket)?,
-            // A certificate of Amazon's covers one label before the region.
+            // Amazon's wildcard certificate covers a single label before the region.
             None if bucket.contains('.') => {
                 let host = format!("s3.{region}.amazonaws.com");
                 (format!("https://{host}/{bucket}"), host)
@@ -102,9 +102,9 @@ fn bucket_and_prefix(text: &str) -> Result<(String, String)> {
     Ok((bucket.to_owned(), prefix.to_owned()))
 }
 
-/// The address of a bucket at a server that is named, which is asked with the bucket in the path.
+/// The URL of a bucket at a given endpoint, with the bucket in the path.
 fn at_endpoint(name: &'static str, endpoint: &str, bucket: &str) -> Result<(String, String)> {
-    let rule = "is no address; write https://HOST[:PORT]";
+    let rule = "is not an address; give https://HOST[:PORT]";
     let wrong = || Error::Variable { name, rule };
     let url = Url::parse(endpoint).map_err(|_| wrong())?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte);
@@ -129,7 +129,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Without the credentials.
+/// Omits the credentials.
 impl fmt::Debug for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Place({self})")
@@ -140,7 +140,7 @@ impl fmt::Debug for Place {
 mod tests {
     use super::*;
 
-    /// The variables of a server, and further ones.
+    /// A base set of variables, plus these.
     fn with<'a>(more: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
         move |name| {
             let known = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "hush")];

@@ -10,7 +10,7 @@ use crate::place::Place;
 /// The hash of an empty body.
 pub(crate) const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// The headers that sign a request: names in lower case, and values.
+/// The headers that sign a request: lower-case names, and values.
 pub(crate) fn headers(
     place: &Place,
     (method, url): (&str, &Url),
@@ -19,7 +19,7 @@ pub(crate) fn headers(
 ) -> Vec<(&'static str, String)> {
     let at = now.strftime("%Y%m%dT%H%M%SZ").to_string();
     let day = &at[..8];
-    // In the order of their names.
+    // Sorted by name.
     let mut signed = vec![
         ("host", host(url)),
         ("x-amz-content-sha256", body_sha256.to_owned()),
@@ -30,7 +30,7 @@ pub(crate) fn headers(
     }
     let names = signed.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let values: String = signed.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
-    // Paths and queries are made of signs that need no other form here, and queries are in order.
+    // Paths and queries are already escaped as the signature requires, and queries are sorted.
     let (path, asked) = (url.path(), url.query().unwrap_or_default());
     let request = format!("{method}\n{path}\n{asked}\n{values}\n{names}\n{body_sha256}");
     let scope = format!("{day}/{}/s3/aws4_request", place.region);
@@ -54,7 +54,7 @@ pub(crate) fn sha256(body: &[u8]) -> String {
     hex(&Sha256::digest(body))
 }
 
-/// The header that the client sends: without the port that the scheme implies.
+/// The `Host` header that the client sends: without the scheme's default port.
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))

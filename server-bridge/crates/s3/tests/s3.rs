@@ -1,4 +1,4 @@
-//! Against a real server: what is put is got, what is wrong is said, outages end.
+//! Tests against a real server: objects, error texts and outages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -49,7 +49,7 @@ async fn objects_are_put_got_listed_and_deleted_and_what_is_wrong_is_said() {
     assert_eq!(all, (["of-0", "of-1", "of-5242881"].map(str::to_owned).to_vec(), false));
     assert_eq!(names(data.list("of-0").await.unwrap()).0, ["of-1", "of-5242881"]);
     assert!(data.list("").await.unwrap().0[0].modified_ms > 1_700_000_000_000);
-    // Of another part of the bucket, nothing is seen.
+    // Another prefix of the bucket shows none of these objects.
     assert_eq!(names(bucket(&server, "s3://data/some/wher", OWNER).list("").await.unwrap()).0, [""; 0]);
     data.delete("of-1").await.unwrap();
     data.delete("of-1").await.unwrap();
@@ -111,7 +111,7 @@ async fn a_long_list_comes_in_pages() {
     assert_eq!(found, names);
 }
 
-/// A server that is none: it gives this answer to each request, or, without one, none.
+/// A fake server: it writes this text in response to each request, and closes the connection.
 async fn impostor(answer: &'static str) -> Bucket {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -145,7 +145,7 @@ async fn answers_that_are_none_of_s3s_are_refused() {
         let error = impostor(whole(body)).await.list("").await.unwrap_err();
         assert!(matches!(error, Error::Answer { .. }), "{body}: {error}");
     }
-    // A page that does not go on from where it was asked to would be read for ever.
+    // A page that does not start after the given name would be listed forever.
     let error = impostor(whole(KEY)).await.list("b").await.unwrap_err();
     assert!(matches!(error, Error::Answer { .. }), "{error}");
     for (answer, is_expected) in [

@@ -272,8 +272,8 @@ pub enum LinkError {
     /// A newer connection of the same runner registered first.
     #[error("this runner already has a newer connection")]
     Stale,
-    /// Its user's runners were sent away while it registered; it may dial again, and finds where it belongs.
-    #[error("its user's runners were sent to another server while it registered")]
+    /// The user's runners were sent away while this one registered. It may dial again, and reaches the user's new server then.
+    #[error("the user's runners were sent to another server while this one registered")]
     SentAway,
     /// It ended before it was registered.
     #[error("the link ended during the handshake")]

@@ -27,7 +27,7 @@ pub struct WriteOptions {
     pub parents: bool,
     /// Bytes that will follow, if known; a different count fails.
     pub size_bytes: Option<u64>,
-    /// Fails with `precondition_failed` unless the present content has this SHA-256.
+    /// Fails with `precondition_failed` unless the current content has this SHA-256.
     pub if_match: Option<[u8; 32]>,
     /// The file that must exist, if the path is one that [`crate::Sandbox::resolve`] returned: it is not followed anywhere else. Fails
     /// with `precondition_failed` unless that is so.

@@ -88,7 +88,7 @@ pub(crate) const FRAMES_PER_TURN: usize = 256;
 /// The time for the last frame of a link to be sent.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long it is remembered that a user's runners were sent away: longer than any registration takes.
+/// How long the registry remembers that a user's runners were sent away: longer than any registration takes.
 pub(crate) const SENT_AWAY_KEPT: Duration = Duration::from_secs(60);
 
 /// Most that a standard-stream link may send before it registers, left over from an earlier attacher, in bytes.

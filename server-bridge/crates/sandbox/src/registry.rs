@@ -104,7 +104,7 @@ impl Life {
 #[derive(Debug)]
 pub(crate) struct Registry {
     lives: Mutex<HashMap<Key, Life>>,
-    /// When the runners of users, by their keys, were last sent away. Changed before `lives`, and read while that is held.
+    /// When users' runners were last sent away, by user key. Changed before `lives`, and read while `lives` is locked.
     sent_away: Mutex<HashMap<String, Instant>>,
     events: broadcast::Sender<RunnerEvent>,
     /// The layers that a process must have to get the requests waiting for its predecessor.
@@ -285,8 +285,8 @@ impl Registry {
         }
     }
 
-    /// Asks all runners of a user to come back, to the server that works for the user now. One that is registering is not admitted any
-    /// more: it was accepted when this server still worked for the user, and nothing would end its link.
+    /// Asks all runners of a user to reconnect, to the server that works for the user now. A runner that is still registering is refused:
+    /// it was accepted when this server worked for the user, and nothing would end its link.
     pub(crate) fn send_away(&self, user_key: &str) {
         let now = Instant::now();
         {

@@ -187,7 +187,7 @@ impl SandboxRouter {
         self.inner.registry.disconnect(user_key, runner, why);
     }
 
-    /// Asks all runners of a user to come back, because another server works for the user now: those that are connected, and those that
+    /// Asks all runners of a user to reconnect, because another server works for the user now: those that are connected, and those that
     /// are registering.
     pub fn send_away(&self, user_key: &str) {
         self.inner.registry.send_away(user_key);

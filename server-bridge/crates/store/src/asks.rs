@@ -155,7 +155,7 @@ impl Store {
         .await?)
     }
 
-    /// The messages of a turn whose question is not answered.
+    /// The messages of a turn with a question that is not answered.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,8 +1,8 @@
 //! Counts of attempts, such as failed logins, which all nodes share: a token bucket per key, stored as one time.
 //!
-//! A bucket holds the attempts of one minute. `full_at_ms` is when it is full again: each attempt moves it on by the time that one attempt
-//! takes to come back, and an attempt that would move it more than a minute ahead is refused (the generic cell rate algorithm). So one
-//! statement counts an attempt, whatever other nodes do at that moment, and a bucket that is full needs no row.
+//! A bucket holds the attempts of one minute. `full_at_ms` is the time at which it is full again: each attempt delays it by the refill
+//! time of one attempt, and an attempt that would move it more than a minute ahead is refused (the generic cell rate algorithm). So one
+//! statement counts an attempt, even if other nodes count at the same moment, and a full bucket needs no row.
 
 use sha2::{Digest, Sha256};
 
@@ -14,9 +14,9 @@ use crate::{Store, hex};
 /// The attempts that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Names them; what it consists of is not stored in readable form, as people also type passwords where names belong.
+    /// Identifies the bucket. Only its hash is stored, since people also type passwords into fields for names.
     pub key: String,
-    /// How many there may be in a minute, and at once; at least 1.
+    /// The most attempts per minute, which is also the most at once; at least 1.
     pub per_minute: u32,
 }
 
@@ -25,15 +25,15 @@ impl Bucket {
         hex(&Sha256::digest(&self.key))
     }
 
-    /// The time after which one more attempt is available.
+    /// The time in which one attempt is refilled.
     fn step_ms(&self) -> i64 {
         ATTEMPTS_WINDOW_MS / i64::from(self.per_minute.max(1))
     }
 }
 
 impl Store {
-    /// Counts an attempt. Returns `None` if it is allowed; else it does not count, and this is the time until one is allowed, in
-    /// milliseconds.
+    /// Counts an attempt. Returns `None` if it is allowed; otherwise the attempt does not count, and the result is the time until the
+    /// next one is allowed, in milliseconds.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -45,12 +45,12 @@ impl Store {
                 .fetch_optional(self.database.reader())
                 .await?;
         let wait_ms = full_at_ms.map_or(0, |full_at_ms| full_at_ms + step_ms - now_ms - ATTEMPTS_WINDOW_MS);
-        // A flood of refused attempts changes nothing.
+        // Refused attempts write nothing, so a flood of them is cheap.
         if (1..=ATTEMPTS_WINDOW_MS).contains(&wait_ms) {
             return Ok(Some(wait_ms));
         }
-        // A time further ahead than attempts can have moved it comes from a clock that was set back: the bucket then begins empty, so
-        // that nobody waits for the time that was.
+        // A time further ahead than attempts can move it means that the clock was set back. The bucket then starts empty, so that nobody
+        // waits for the old time.
         let taken: Option<i64> = query_scalar(
             "INSERT INTO attempts (bucket_sha256, full_at_ms) VALUES ($1, CAST($2 AS BIGINT) + $3)
              ON CONFLICT (bucket_sha256) DO UPDATE SET full_at_ms =
@@ -70,7 +70,7 @@ impl Store {
         Ok(taken.is_none().then_some(step_ms))
     }
 
-    /// Gives an attempt back that turned out to be legitimate.
+    /// Refunds an attempt that turned out to be legitimate.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -84,7 +84,7 @@ impl Store {
     }
 }
 
-/// Removes the buckets that are full, and of too many those that are nearest to it.
+/// Removes full buckets, and if there are still too many, those that are closest to full.
 pub(crate) async fn purge(transaction: &mut Transaction, now_ms: i64) -> Result<u64> {
     let over =
         query("DELETE FROM attempts WHERE full_at_ms <= $1").bind(now_ms).execute(&mut *transaction).await?;

@@ -53,7 +53,7 @@ pub struct AuditSearch<'a> {
     pub from_ms: i64,
     /// Only those before this one.
     pub before: Option<AuditId>,
-    /// The most entries to return; at most 1,000.
+    /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,
 }
 

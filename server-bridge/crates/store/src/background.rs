@@ -1,9 +1,9 @@
-//! Sub-agents in the background: turns of their own, whose result waits until the agent that called them is told.
+//! Sub-agents in the background: separate turns, whose results wait until the agents that called them are notified.
 //!
 //! ```text
 //!   queued ─► running ─► ended ─result─► waits ─► told, by a turn of the chat whose agent called it
 //! ```
-//! The same change that tells a turn adds the message to its conversation: whatever ends a server, an agent is told once.
+//! One transaction marks the result as told and adds the message to the conversation, so an agent is notified once even after a crash.
 
 use sqlx::FromRow;
 
@@ -43,13 +43,13 @@ pub struct BackgroundTurn {
     pub instance: Option<String>,
     /// Its status.
     pub status: TurnStatus,
-    /// What it begins with.
+    /// The inputs of the turn, as JSON.
     pub background_json: String,
     /// The result, once it has ended and the result is on record.
     pub result_text: Option<String>,
 }
 
-/// Turns `t` in the background, of sub-agents `s` with the conversation `c`, that match the rest.
+/// Selects background turns `t` of sub-agents `s` with the conversation `c` that match the condition `$rest`.
 macro_rules! select_background {
     ($rest:literal) => {
         concat!(
@@ -107,7 +107,7 @@ impl Store {
             .await?)
     }
 
-    /// The last one of this sub-agent, if the conversation's agent called it.
+    /// The last turn in the background of this sub-agent, if the conversation's agent called it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -127,7 +127,7 @@ impl Store {
         .await?)
     }
 
-    /// Those of them that have not ended.
+    /// The turns in the background that a conversation's agent called and that have not ended.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -141,7 +141,7 @@ impl Store {
         .await?)
     }
 
-    /// Those of them that have ended, and of which no turn was told, the oldest first.
+    /// The turns in the background that have ended and of which no turn was notified, the oldest first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -155,8 +155,8 @@ impl Store {
         .await?)
     }
 
-    /// Those of which no turn was told: at work, ended, or waiting for a server to begin them or to record their result. The oldest
-    /// first.
+    /// The turns in the background of which no turn was notified: at work, ended, or waiting for a server to begin them or to record
+    /// their result. The oldest first.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -170,7 +170,7 @@ impl Store {
         .await?)
     }
 
-    /// The conversations, of a user or of all users, with a sub-agent that has ended by itself and of which no turn was told.
+    /// The conversations, of a user or of all users, with a sub-agent that has ended by itself and of which no turn was notified.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -186,7 +186,7 @@ impl Store {
         .await?)
     }
 
-    /// Records the result of a turn in the background that has ended, once; true if this call did.
+    /// Records the result of a turn in the background that has ended, once; true if this call recorded it.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for a text beyond 1 MiB; [`crate::Error::Database`].
@@ -203,8 +203,8 @@ impl Store {
         Ok(put.rows_affected() == 1)
     }
 
-    /// Tells a turn that these sub-agents have ended, with an item of its conversation. `None` if another turn was told of one of
-    /// them: then nothing is changed.
+    /// Notifies a turn that these sub-agents have ended, with an item of its conversation. `None`, without any change, if another turn was
+    /// notified of one of them.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an item beyond 32 MiB; [`crate::Error::NotFound`] for a turn whose conversation was deleted.
@@ -224,8 +224,9 @@ impl Store {
         Ok(Some(item))
     }
 
-    /// Queues a turn that begins by itself, to tell a conversation's agent that these sub-agents have ended: a notice, the message that
-    /// shows the answer, and the turn with its first item; where the conversation is held in a messenger, the answer goes there. `None` if a turn was told of one of them already: then nothing is changed.
+    /// Queues a turn that begins by itself, to notify a conversation's agent that these sub-agents have ended: a notice, the message that
+    /// shows the answer, and the turn with its first item. If a messenger's conversation uses this chat, the answer is sent there.
+    /// `None`, without any change, if a turn was already notified of one of them.
     ///
     /// # Errors
     /// As [`Store::queue_shown_turn`].
@@ -262,7 +263,7 @@ impl Store {
         Ok(Some((said, shown, turn)))
     }
 
-    /// The number of turns of a conversation since the last one that answers a message of a person.
+    /// The number of a conversation's turns since the last one that answers a person's message.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -281,7 +282,7 @@ impl Store {
     }
 }
 
-/// Marks these turns in the background as told by a turn; false if one of them was told before.
+/// Marks these turns in the background as told by a turn; false if one of them was already told.
 async fn mark_told(transaction: &mut Transaction, turn: TurnId, ended: &[TurnId]) -> Result<bool> {
     for id in ended {
         let marked = query(
@@ -298,7 +299,7 @@ async fn mark_told(transaction: &mut Transaction, turn: TurnId, ended: &[TurnId]
     Ok(true)
 }
 
-/// The number of turns in the background, not ended, of sub-agents that the same conversation's agent called as this one.
+/// The number of unfinished background turns of this sub-agent and its siblings, which the same conversation's agent called.
 pub(crate) async fn beside(transaction: &mut Transaction, chat: &ChatId) -> Result<u64> {
     let count: i64 = query_scalar(
         "SELECT COUNT(*) FROM turns t JOIN chats c ON c.id = t.chat_id
@@ -311,7 +312,7 @@ pub(crate) async fn beside(transaction: &mut Transaction, chat: &ChatId) -> Resu
     Ok(count.cast_unsigned())
 }
 
-/// Has the answer that a turn begins sent to the messengers' conversations in which a user talks to this chat.
+/// Schedules the answer of a turn to be sent to the messengers' conversations that use this chat.
 async fn answer_unasked(
     transaction: &mut Transaction,
     user: UserId,
@@ -319,7 +320,7 @@ async fn answer_unasked(
     (turn, shown): (TurnId, MessageId),
     now_ms: i64,
 ) -> Result<()> {
-    // An answer belongs to an event; this one is the server's own.
+    // An answer belongs to an inbox event, so the server adds one of its own.
     query(
         "INSERT INTO channel_inbox
             (account_id, platform_id, conversation, person, state, event_json, user_id, chat_id, received_at_ms)

@@ -59,7 +59,7 @@ impl Store {
     pub async fn back_up(&self, file: &Path) -> Result<()> {
         if self.database.is_postgres() {
             let rule =
-                "is PostgreSQL's; copy it with pg_dump, and then the bucket of --blobs if there is one"
+                "is in PostgreSQL; copy it with pg_dump, and then the bucket of --blobs if there is one"
                     .to_owned();
             return Err(Error::Invalid { what: "database", rule });
         }

@@ -1,17 +1,17 @@
-//! Long values of rows, as objects in a bucket of S3.
+//! Long values of rows, as objects in an S3 bucket.
 //!
 //! ```text
 //!   write:  hash ─► entry in `blobs`, touched ─► object ─► row that names it                (each committed before the next begins)
-//!   read:   row ─► entry ─► object, whose hash is compared
+//!   read:   row ─► entry ─► object, whose hash is verified
 //!   sweep:  entry that no row names, untouched for a day ─► deleted ─► its object deleted
 //!           object without an entry, a day old ─► deleted
 //! ```
-//! An entry cannot be deleted while a row names it (a foreign key), and one that is written anew has an object of another name: so a
-//! deletion of an object, however late, never meets one that a row names, and a row, however late, never names one that is still to be
-//! written. An entry comes before its object, so an object without one is a leftover.
+//! An entry cannot be deleted while a row names it (a foreign key), and an entry that is created again gets another object name. So a
+//! late deletion never hits an object that a row names, and a late row never names an object that is still to be written. An entry is
+//! written before its object, so an object without an entry is a leftover.
 //!
-//! A table joins with a step of the schema (`blob`, its index and its check), with a line in [`UNNAMED`] and one in [`COLUMNS`], and by
-//! passing its values through [`Store::put_away`] and [`Store::bring`].
+//! To add a table, write a migration (`blob`, its index and its check), add a line to [`UNNAMED`] and one to [`COLUMNS`], and pass its
+//! values through [`Store::put_away`] and [`Store::bring`].
 
 use std::collections::HashSet;
 
@@ -26,13 +26,13 @@ use crate::server_settings::{BLOBS_ID, BLOBS_LISTED, BLOBS_SWEPT};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, hex};
 
-/// The tables with long values, and the column of each that is empty if `blob` names an object: what grows with use (results of tools, files
-/// as they were before a turn) and what many users have in common (plugins). Items of turns are read all at once for each answer, and the
-/// parts of an upload are gone when it is indexed: these stay in their rows.
+/// The tables with long values, and the column of each that is empty if `blob` names an object: values that grow with use (results of
+/// tools, files as they were before a turn) and values that many users share (plugins). Items of turns stay in their rows because they are
+/// all read for each answer, and parts of uploads because they are deleted once the upload is indexed.
 pub(crate) const COLUMNS: [(&str, &str); 3] =
     [("offloads", "text"), ("checkpoint_contents", "content"), ("plugin_files", "content")];
 
-/// Deletes some entries that no row names. The outer condition is checked again if an entry is touched at this moment.
+/// Deletes some entries that no row names. The outer condition is evaluated again if an entry is touched concurrently.
 const UNNAMED: &str = "DELETE FROM blobs WHERE touched_at_ms <= $1 AND object IN (
        SELECT b.object FROM blobs b WHERE b.touched_at_ms <= $1
          AND NOT EXISTS (SELECT 1 FROM offloads r WHERE r.blob = b.object)
@@ -41,25 +41,25 @@ const UNNAMED: &str = "DELETE FROM blobs WHERE touched_at_ms <= $1 AND object IN
        LIMIT $2)
      RETURNING object";
 
-/// An empty object that is put into a bucket before any other, so that another bucket is noticed.
+/// An empty object that is put into a bucket before any other. Its absence shows that a bucket is not the database's.
 const MARKER: &str = "marker";
 
 /// The object that a row names, if any.
 #[derive(Clone, Debug, FromRow)]
 pub(crate) struct Blob {
-    /// Its name.
+    /// The object's name.
     pub(crate) object: Option<String>,
     /// Its length, in bytes.
     pub(crate) object_bytes: Option<i64>,
 }
 
 impl Store {
-    /// The same store, which writes values beyond 256 KiB as objects of this bucket, below a name of the database's own. Checks that objects can
-    /// be written, read, listed and deleted there.
+    /// Uses this bucket for values beyond 256 KiB, below a prefix that belongs to the database. Checks that objects can be written, read,
+    /// listed and deleted there.
     ///
     /// # Errors
-    /// [`Error::Blobs`] if not; [`Error::OtherBucket`] if the objects of this database are elsewhere; [`Error::Invalid`] for a database that is a
-    /// file; [`Error::Database`].
+    /// [`Error::Blobs`] if the check fails; [`Error::OtherBucket`] if the objects of this database are elsewhere; [`Error::Invalid`] for a
+    /// database that is a file; [`Error::Database`].
     pub async fn with_blobs(self, bucket: &Bucket) -> Result<Self> {
         let has_objects = self.lacks_blobs().await?;
         let store = self.with_blobs_unchecked(bucket).await?;
@@ -78,10 +78,10 @@ impl Store {
         Ok(store)
     }
 
-    /// The same without the check.
+    /// Like [`Self::with_blobs`], without the check.
     pub(crate) async fn with_blobs_unchecked(mut self, bucket: &Bucket) -> Result<Self> {
         if !self.database.is_postgres() {
-            let rule = "is a file, which holds all values itself; only a PostgreSQL database has a bucket";
+            let rule = "is a file, which holds all values itself; only PostgreSQL can use a bucket";
             return Err(Error::Invalid { what: "database", rule: rule.to_owned() });
         }
         query("INSERT INTO server_settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
@@ -97,7 +97,7 @@ impl Store {
         Ok(self)
     }
 
-    /// True if values of this database are objects of a bucket, which this store does not know.
+    /// True if values of this database are objects of a bucket, and this store was opened without one.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -108,8 +108,8 @@ impl Store {
         Ok(query_scalar("SELECT EXISTS (SELECT 1 FROM blobs)").fetch_one(self.database.reader()).await?)
     }
 
-    /// Writes a long value as an object, before the row that is to name it; called outside of a change, because it may take a while. Returns
-    /// the object's name for the row; `None` if the row is to hold the value itself.
+    /// Writes a long value as an object, before the row that will name it. Called outside of a transaction, because it may take a while.
+    /// Returns the object's name for the row; `None` if the row has to hold the value itself.
     ///
     /// # Errors
     /// [`Error::Blobs`]; [`Error::Database`].
@@ -119,7 +119,7 @@ impl Store {
         };
         let sha256 = hex(&Sha256::digest(value));
         loop {
-            // Each time: a long wait must not make it look forgotten.
+            // Touched for each attempt, so that the sweep does not take the entry for unused after a long wait.
             let object = self.touch(&sha256, value.len()).await?;
             match bucket.put(&object, value).await {
                 Ok(()) => return Ok(Some(object)),
@@ -128,7 +128,7 @@ impl Store {
         }
     }
 
-    /// A value of a row, which holds it itself or names an object.
+    /// Reads a value from its row, or from the object that the row names.
     ///
     /// # Errors
     /// [`Error::NoBlobs`] without a bucket; [`Error::BlobLost`] if the object is missing or is not what was written; [`Error::Blobs`].
@@ -138,7 +138,7 @@ impl Store {
             (None, Some(object), Some(size_bytes)) => {
                 (object, usize::try_from(size_bytes).unwrap_or(usize::MAX))
             }
-            // The schema excludes it.
+            // The schema excludes this case.
             (None, _, _) => return Err(Error::Database(sqlx::Error::RowNotFound)),
         };
         let Some(bucket) = &self.blobs else { return Err(Error::NoBlobs { object }) };
@@ -161,17 +161,17 @@ impl Store {
         }
     }
 
-    /// The same for a text.
+    /// Like [`Self::bring`], for a text.
     pub(crate) async fn bring_text(&self, held: Option<String>, blob: Blob) -> Result<String> {
         let object = blob.object.clone().unwrap_or_default();
         let value = self.bring(held.map(String::into_bytes), blob).await?;
         String::from_utf8(value).map_err(|_| {
             let place = self.blobs.as_ref().map(Bucket::to_string).unwrap_or_default();
-            Error::BlobLost { place, object, why: "it is no text".to_owned() }
+            Error::BlobLost { place, object, why: "it is not text".to_owned() }
         })
     }
 
-    /// The value in the object of this name.
+    /// Reads the value from the object with this name.
     pub(crate) async fn bring_object(&self, object: &str) -> Result<Vec<u8>> {
         let blob = query_as("SELECT object, size_bytes AS object_bytes FROM blobs WHERE object = $1")
             .bind(object)
@@ -180,8 +180,8 @@ impl Store {
         self.bring(None, blob).await
     }
 
-    /// Deletes the objects that no row has named for a day, and those without an entry: now and then, at one node of all. Returns their
-    /// number.
+    /// Deletes the objects that no row has named for a day, and those without an entry. Does nothing unless the work is due, and only one
+    /// node does it. Returns the number of deleted objects.
     ///
     /// # Errors
     /// [`Error::Blobs`]; [`Error::Database`].
@@ -204,7 +204,7 @@ impl Store {
         loop {
             let unnamed = query_scalar(UNNAMED).bind(before_ms).bind(BLOB_SWEEP_ROWS);
             let objects: Vec<String> = match unnamed.fetch_all(self.database.writer(Scope::Alone)).await {
-                // A copy of a chat named one of them at this moment.
+                // A copied chat has just named one of them; the next sweep deletes the rest.
                 Err(error)
                     if error.as_database_error().is_some_and(|error| error.is_foreign_key_violation()) =>
                 {
@@ -222,11 +222,11 @@ impl Store {
         }
     }
 
-    /// Deletes objects that have no entry: their entry was deleted before a server ended or lost S3, or the database is an older copy.
+    /// Deletes objects without an entry: the server died or lost S3 after it deleted their entries, or the database is an older copy.
     async fn sweep_leftovers(&self, bucket: &Bucket, before_ms: i64) -> Result<u64> {
         let (mut deleted, mut after) = (0, String::new());
         loop {
-            // The list first: every object on it had its entry before.
+            // Listed before the entries are read: every listed object was written after its entry.
             let (objects, is_cut) = bucket.list(&after).await.map_err(|source| failed(bucket, source))?;
             let Some(last) = objects.last().map(|object| object.name.clone()) else { return Ok(deleted) };
             let known: Vec<String> =
@@ -249,7 +249,7 @@ impl Store {
         }
     }
 
-    /// True if work of all nodes is due, and this node is the one that does it.
+    /// True if the cluster's work with this name is due and this node has claimed it.
     async fn is_due(&self, name: &str, every_ms: i64) -> Result<bool> {
         let now_ms = self.now_ms();
         let taken = query(
@@ -264,7 +264,7 @@ impl Store {
         Ok(taken.rows_affected() == 1)
     }
 
-    /// Work that failed is due again at the next look.
+    /// Makes failed work due again at the next check.
     async fn or_due_again<T>(&self, name: &str, done: Result<T>) -> Result<T> {
         if done.is_err() {
             query("DELETE FROM server_settings WHERE name = $1")
@@ -275,7 +275,7 @@ impl Store {
         done
     }
 
-    /// The name of the object for a value with this hash, of which a row may soon speak.
+    /// Creates or touches the entry for a value with this hash; returns the name of its object, which a row may soon name.
     async fn touch(&self, sha256: &str, size_bytes: usize) -> Result<String> {
         Ok(query_scalar(
             "INSERT INTO blobs (sha256, object, size_bytes, touched_at_ms) VALUES ($1, $2, $3, $4)
@@ -291,7 +291,8 @@ impl Store {
         .await?)
     }
 
-    /// In a task that waits for what is unreachable, returns when the next attempt is due; else fails. Closing the store ends the wait.
+    /// In a task that waits for unreachable services, returns when the next attempt is due; otherwise fails. Closing the store ends the
+    /// wait.
     async fn wait_after(&self, error: Error) -> Result<()> {
         if error.is_away() && !self.database.is_closed() && patience::pause().await {
             return Ok(());

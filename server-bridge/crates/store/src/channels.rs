@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `accounts` | bots on messengers, each with its sealed secrets |
 //! | `links` | who a person on a messenger is, the codes that link, groups |
-//! | `bindings` | conversations that belong to a group of people and agents |
+//! | `bindings` | conversations that are bound to a group of people and agents |
 //! | `inbox` | what arrived, once each |
 //! | `answers` | answers that are not complete yet |
 //! | `outbox` | what is sent |
 //! | `drafts` | the beginnings of answers that are being written |
-//! | `notices` | the administrator's chat: where the server's notices go, and what was told there |
+//! | `notices` | the administrator's chat: the link that gets the server's notices, and which events were reported there |
 //! | `presses` | the answers below questions |
 
 mod accounts;

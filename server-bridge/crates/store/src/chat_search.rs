@@ -18,7 +18,7 @@ pub struct ChatSearch<'a> {
     pub words: &'a [&'a str],
     /// Only those that come after this one in the order.
     pub before: Option<&'a ChatId>,
-    /// The most entries to return; at most 1,000.
+    /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,
 }
 

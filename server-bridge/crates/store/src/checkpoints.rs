@@ -105,7 +105,7 @@ impl Checkpoint {
     }
 }
 
-/// A content, as its row holds it.
+/// A content as it is stored in its row.
 #[derive(FromRow)]
 struct Stored {
     content: Option<Vec<u8>>,

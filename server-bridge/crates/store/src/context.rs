@@ -144,8 +144,8 @@ impl Store {
         .await?)
     }
 
-    /// Replaces results by lines, without memories that were forgotten meanwhile, and forgets the oldest ones beyond 200 and
-    /// beyond two million characters: first those that no summary names.
+    /// Replaces results by lines, leaving out memories that were forgotten in the meantime. Deletes the oldest lines beyond 200 and
+    /// beyond two million characters, first those that no summary names.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database), also for a conversation that was deleted.

@@ -5,8 +5,8 @@
 //!                                                                                          then the source records where it went
 //! ```
 //! Tables, columns and their types are looked up, so a new one needs no change here. Ids stay, and no id is ever reused. Indexes of
-//! texts, whose tables begin with `search_`, are not copied but built anew. Nodes and homes stay behind: no server uses the copy yet. Values that
-//! are objects of a bucket become values of their rows again.
+//! texts, whose tables begin with `search_`, are not copied but built again. Nodes and homes are not copied: no server uses the copy yet.
+//! Values in a bucket are copied into their rows.
 
 use std::collections::BTreeMap;
 
@@ -39,12 +39,12 @@ impl Copied {
     }
 }
 
-/// Copies a database to another one; neither may be in use. The target must be empty; a file is created. Everything is copied, or
-/// nothing; the values that are objects of a bucket, too, which must then be given.
+/// Copies a database to another one; neither may be in use. The target must be empty; a file is created. Either everything is copied,
+/// or nothing. If the source has values in a bucket, that bucket must be given.
 ///
 /// # Errors
-/// [`Error::Copy`] if one of them is not suitable, the copy differs, or the bucket is not given; [`Error::Blobs`] and [`Error::BlobLost`] if
-/// an object cannot be got; as for [`Store::open`] and [`Store::connect`].
+/// [`Error::Copy`] if one of them is not suitable, the copy differs, or the bucket is missing; [`Error::Blobs`] and [`Error::BlobLost`]
+/// if an object cannot be read; as for [`Store::open`] and [`Store::connect`].
 pub async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) -> Result<Copied> {
     match (from, to) {
         (Location::File(_), Location::Postgres(_)) | (Location::Postgres(_), Location::File(_)) => {}
@@ -227,8 +227,8 @@ impl Table {
         self.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// All rows in an order that is the same in both databases: texts are compared by their bytes. The records of where the
-    /// database went, and of its bucket, are left out.
+    /// All rows in an order that is the same in both databases: texts are compared by their bytes. Leaves out the records of the move
+    /// and of the bucket.
     fn select(&self) -> SqlStr {
         let columns = self.column_names();
         let order = if self.key.is_empty() { columns.clone() } else { self.key.join(", ") };
@@ -289,7 +289,7 @@ impl Table {
         }
     }
 
-    /// Puts a value that is an object of the source's bucket into its row.
+    /// Reads a value from the source's bucket into its row.
     async fn bring(&self, store: &Store, row: &mut [Cell]) -> Result<()> {
         let Some((_, column)) = COLUMNS.iter().find(|(table, _)| *table == self.name) else { return Ok(()) };
         let at = |name: &str| self.columns.iter().position(|column| column.name == name);

@@ -195,7 +195,7 @@ impl Database {
             .collect()
     }
 
-    /// True if it was closed.
+    /// True if the database was closed.
     pub(crate) fn is_closed(&self) -> bool {
         match &self.writer {
             Pool::Sqlite(pool) => pool.is_closed(),
@@ -256,7 +256,7 @@ mod tests {
         let most = writing().most;
         let settles = async |in_use| {
             let settled = async {
-                // A connection is given back by a task of its own.
+                // A separate task returns the connection to the pool.
                 while writing() != (PoolUse { purpose: "write", in_use, most }) {
                     tokio::task::yield_now().await;
                 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   parent's chat:     message ─ card of the call
-//!   sub-agent's chat:  task ─ answer ─ turn (card, turn at the top) ◄── all of it as one change
+//!   sub-agent's chat:  task ─ answer ─ turn (card, turn at the top) ◄── all of it in one transaction
 //! ```
 
 use sqlx::FromRow;
@@ -31,16 +31,16 @@ pub struct NewDelegation<'a> {
     pub document_json: &'a str,
     /// The first item of the turn.
     pub item_json: &'a str,
-    /// For a turn in the background.
+    /// The inputs of a turn in the background; `None` for one in the foreground.
     pub background: Option<NewBackground<'a>>,
 }
 
-/// A turn in the background: the call that it serves does not wait for its end.
+/// A turn in the background: its call does not wait for its end.
 #[derive(Clone, Copy, Debug)]
 pub struct NewBackground<'a> {
-    /// What it begins with, as its writer's JSON text.
+    /// The turn's inputs, as JSON of crate `agent`.
     pub json: &'a str,
-    /// The most turns in the background, not ended, that the same conversation's agent may have with it.
+    /// The most unfinished background turns of the same conversation's agent, including this one.
     pub most: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct NewBackground<'a> {
 pub struct CalledSubAgent {
     /// The sub-agent.
     pub agent: SubAgent,
-    /// The turn that serves the call; `None` if it was not queued yet.
+    /// The turn of the call; `None` if it was not queued yet.
     pub turn: Option<CalledTurn>,
 }
 
-/// The turn that serves a call of a sub-agent.
+/// The turn of a call of a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct CalledTurn {
     /// The turn.
@@ -66,17 +66,17 @@ pub struct CalledTurn {
     pub message: Option<MessageId>,
     /// Its status.
     pub status: TurnStatus,
-    /// The reason why it did not end well.
+    /// The reason why it failed.
     pub error: Option<String>,
     /// True if its user stopped it.
     pub is_cancelled: bool,
-    /// True if the sub-agent was not called again since.
+    /// True if the sub-agent has not been called again since.
     pub is_last: bool,
 }
 
 impl Store {
-    /// Gives a sub-agent a task: its message, the message that will show the answer, and the queued turn, all of it or nothing. Returns
-    /// them; `None` if too many turns are in the background with it.
+    /// Gives a sub-agent a task: adds its message, the message that will show the answer, and the queued turn, in one transaction. Returns
+    /// them; `None` if too many turns are in the background.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`] for a sub-agent that is gone or another user's; [`crate::Error::Invalid`] for an item beyond 32 MiB, and as for
@@ -125,7 +125,7 @@ impl Store {
         Ok(Some((said, shown, turn)))
     }
 
-    /// The sub-agent of a user's conversation that was called by the call that this message shows; `None` if none was made or called
+    /// The sub-agent that was called by the call which this message of a user's conversation shows; `None` if none was created or called
     /// for it.
     ///
     /// # Errors

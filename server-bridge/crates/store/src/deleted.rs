@@ -1,10 +1,10 @@
 //! Traces of deleted rows in SQLite's files.
 //!
 //! ```text
-//!   a row is deleted, and overwritten ──► the log is emptied ──soon──► the file is rewritten: copies in the gaps of its pages are gone
+//!   a row is deleted, and overwritten ──► the WAL is emptied ──soon──► the file is rewritten: copies in the gaps of its pages are gone
 //! ```
-//! SQLite overwrites what it deletes, but when it moves rows from page to page, it leaves copies in the gaps, and its indexes of words keep some words
-//! as the borders of their pages. Only a file and indexes that are written anew have none. PostgreSQL removes deleted rows when it vacuums.
+//! SQLite overwrites deleted rows, but when it moves rows between pages, it leaves copies in the gaps, and its full-text indexes keep some
+//! words as page boundaries. Only a rewritten file with rebuilt indexes has none of them. PostgreSQL removes deleted rows when it vacuums.
 
 use crate::Store;
 use crate::error::Result;
@@ -12,25 +12,25 @@ use crate::limits::VACUUM_MAX_BYTES;
 use crate::sql::{query, query_scalar};
 
 impl Store {
-    /// Empties the log after a deletion that leaves no trace, and wakes who rewrites the file.
+    /// Empties the WAL after a deletion that must leave no trace, and wakes the task that rewrites the file.
     pub(crate) async fn leave_no_trace(&self) -> Result<()> {
         self.database.checkpoint().await?;
         self.note_deletion();
         Ok(())
     }
 
-    /// Records that rows were deleted whose traces are to go: [`Store::deletion`] ends.
+    /// Records that rows were deleted whose traces have to be removed, which completes [`Store::deletion`].
     pub fn note_deletion(&self) {
         self.deletion.notify_one();
     }
 
-    /// Waits for a deletion whose traces are to go, if there was none since the last one.
+    /// Waits until rows are deleted whose traces have to be removed. Returns at once if that happened since the last call.
     pub async fn deletion(&self) {
         self.deletion.notified().await;
     }
 
-    /// Removes the traces of deleted rows from the database's files. The whole file is rewritten, during which nobody can write, so this is left out for a
-    /// file of more than 512 MiB, where copies may stay in gaps of pages.
+    /// Removes the traces of deleted rows from the database's files. This rewrites the whole file and blocks all writes meanwhile, so files of
+    /// more than 512 MiB are skipped: copies may stay in gaps of their pages.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

@@ -126,7 +126,7 @@ pub enum Error {
         /// Why.
         source: Box<s3::Error>,
     },
-    /// The objects of this database are not in the given bucket.
+    /// The given bucket does not have this database's objects.
     #[error(
         "the objects of this database are not in {place}; give the --blobs with which they were written, or copy them there first, with the \
          object `marker` beside them"
@@ -137,7 +137,7 @@ pub enum Error {
     },
     /// A row names an object, and the store was opened without a bucket.
     #[error(
-        "this is the object {object} of an object store, and the server runs without one; start it with the --blobs s3://BUCKET[/PREFIX] with \
+        "this value is the object {object} of an object store, and the server runs without one; start it with the --blobs s3://BUCKET[/PREFIX] with \
          which it was written"
     )]
     NoBlobs {
@@ -282,7 +282,7 @@ impl Error {
         }
     }
 
-    /// True if the database server or the bucket of long values cannot be reached, so that the same may work a little later.
+    /// True if the database server or the bucket of long values cannot be reached, so that a retry may succeed later.
     pub fn is_away(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
@@ -306,7 +306,7 @@ impl Error {
         {
             "the server's object store is unavailable; try again in a moment".to_owned()
         } else if let Self::NoBlobs { .. } | Self::BlobLost { .. } = self {
-            "this is kept in the server's object store, and is not available there; an administrator finds the reason in the server's log"
+            "this value is in the server's object store, but is not available there; an administrator can find the reason in the server's log"
                 .to_owned()
         } else if self.is_away() {
             "the server's database is unavailable; try again in a moment".to_owned()

@@ -189,7 +189,7 @@ impl Store {
                 .execute(&mut transaction)
                 .await?;
             }
-            // A sub-agent in the background works for the original alone.
+            // A sub-agent in the background works only for the original.
             query(
                 "UPDATE messages SET document_json = REPLACE(document_json, '\"status\":\"running\"', '\"status\":\"cancelled\"')
                  WHERE chat_id = $1 AND document_json LIKE '{\"kind\":\"tool\"%'",

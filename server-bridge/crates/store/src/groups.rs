@@ -150,13 +150,13 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes a group with its log, calls and chains, and what its agents remember. The chats of its agents stay with their owners.
+    /// Deletes a group with its log, calls and chains, and its agents' memories. The chats of its agents stay with their owners.
     ///
     /// # Errors
     /// [`Error::Database`].
     pub async fn delete_group(&self, group: i64) -> Result<()> {
         let mut transaction = self.database.write(Scope::Group(group)).await?;
-        // Nobody adds a memory between both.
+        // Marked as removed first, so that no memory is added before the deletion.
         query("UPDATE group_agents SET removed_at_ms = $2 WHERE group_id = $1 AND removed_at_ms IS NULL")
             .bind(group)
             .bind(self.now_ms())

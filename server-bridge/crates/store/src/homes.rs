@@ -237,7 +237,7 @@ impl Store {
     }
 
     /// Claims, for a node, some of the users with unfinished or due work whose node is dead, or who have none; returns them with
-    /// their fences. Users that another node is claiming are left out, and so are the node's own, which it may be late to renew. Only on
+    /// their fences. Skips users that another node is claiming, and the node's own users, whose lease it may be late to renew. Only on
     /// PostgreSQL.
     ///
     /// # Errors

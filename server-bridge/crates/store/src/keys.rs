@@ -140,7 +140,7 @@ impl Store {
         Ok((ApiKey { id, name, scope, created_at_ms: now_ms, last_used_ms: None, expires_at_ms }, secret))
     }
 
-    /// A user's keys by name, those that have ended included.
+    /// A user's keys by name, including expired ones.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -25,7 +25,7 @@
 //! | `undo`, `fork` | turns taken back; copies of conversations |
 //! | `approvals` | the approval mode and permissions of a chat |
 //! | `permission_rules` | which tool calls are denied, asked about or allowed |
-//! | `trouble` | what goes wrong, as administrators are told |
+//! | `trouble` | the problems that administrators are notified of |
 //! | `hook_documents`, `trusts` | a user's own hooks; what a user approved of a workspace |
 //! | `mcp_servers` | a user's own MCP servers, and the tools that each server listed |
 //! | `plugins`, `marketplaces` | the plugins that users installed or share; the lists of plugins that they added |
@@ -46,7 +46,7 @@
 //! | `one_time`, `attempts` | secrets that work once; counts of failed logins |
 //! | `sends` | messages that a client may repeat |
 //! | `sub_agents` | conversations below others |
-//! | `delegations`, `background` | a sub-agent's turn, and the call that it serves; one that the call does not wait for |
+//! | `delegations`, `background` | a sub-agent's turn, and its call; turns that their calls do not wait for |
 //! | `mailbox` | messages to sub-agents at work in the background |
 //! | `memorised` | memory's text of each chat, and the chats from which memories were proposed |
 //! | `memory_items` | memories of users, and of their agents in groups; what conversations showed of them |
@@ -248,9 +248,9 @@ pub struct Store {
     clock: Clock,
     /// `None` until the store is unlocked.
     sealer: Option<seal::Sealer>,
-    /// Where long values are, if not in the database.
+    /// The bucket for long values; `None` if all values are in the database.
     blobs: Option<s3::Bucket>,
-    /// Wakes who removes the traces of deleted rows.
+    /// Wakes the task that removes the traces of deleted rows.
     deletion: Arc<Notify>,
 }
 

@@ -57,13 +57,13 @@ pub const TOKEN_BYTES: usize = 32;
 pub const SESSION_LIFETIME_MS: i64 = 30 * DAY_MS;
 /// How long an address that logged in to an account is remembered: 90 days.
 pub const LOGIN_ADDRESS_LIFETIME_MS: i64 = 90 * DAY_MS;
-/// The most such addresses that are remembered for an account.
+/// The maximum number of such addresses that are remembered for an account.
 pub const LOGIN_ADDRESSES_PER_USER: i64 = 16;
 /// The largest document of a secret that works once, in bytes.
 pub const ONE_TIME_DOCUMENT_MAX_BYTES: usize = 64 * 1024;
-/// How long used-up attempts take to come back, and how much attempts can be ahead: a minute.
+/// The time in which all attempts of a bucket are refilled: a minute.
 pub const ATTEMPTS_WINDOW_MS: i64 = MINUTE_MS;
-/// The most counts of attempts that are kept beyond a minute's flood; those nearest to being over make room.
+/// The maximum number of counts of attempts that are kept. Beyond that, the counts that are closest to expiring are deleted.
 pub const ATTEMPTS_KEPT: i64 = 100_000;
 /// How long a runner's old token works after a rotation: 24 hours.
 pub const TOKEN_OVERLAP_MS: i64 = DAY_MS;
@@ -76,7 +76,7 @@ pub const ENROLMENT_TTL_MAX_MS: i64 = 7 * DAY_MS;
 /// How long expired tokens and revoked runners are remembered, so that their owner learns which it was: 90 days.
 pub const DEAD_TOKEN_RETENTION_MS: i64 = 90 * DAY_MS;
 
-/// The most keys of one user.
+/// The maximum number of keys of one user.
 pub const API_KEYS_PER_USER: i64 = 100;
 /// The shortest time a key may work: 1 minute.
 pub const API_KEY_TTL_MIN_MS: i64 = MINUTE_MS;
@@ -117,33 +117,34 @@ pub const OFFLOAD_MAX_BYTES: usize = 16 * 1024 * 1024;
 pub const MEMORY_NAME_MAX_BYTES: usize = 64;
 /// The longest memory, in bytes.
 pub const MEMORY_TEXT_MAX_BYTES: usize = 4 * 1024;
-/// The most memories that apply of one user, and of each of their agents in groups; all are read to find some.
+/// The maximum number of memories that apply, per user and per agent in a group; a search reads all of them.
 pub const MEMORY_ITEMS_PER_USER: i64 = 1_000;
-/// The most memories that have ended of one user, and of each of their agents in groups: they were superseded, or have expired. Beyond that, those that ended first are deleted.
+/// The maximum number of memories that were superseded or have expired, per user and per agent in a group. Beyond
+/// that, those that ended first are deleted.
 pub const MEMORY_ENDED_PER_USER: i64 = 1_000;
-/// The most proposals of memories of one user that wait, and of each of their agents in groups.
+/// The maximum number of waiting proposals of memories, per user and per agent in a group.
 pub const MEMORY_PROPOSALS_PER_USER: i64 = 200;
-/// The most memories that one memory replaces.
+/// The maximum number of memories that one memory replaces.
 pub const MEMORY_REPLACED_MAX: usize = 20;
 /// The longest permission rule, in bytes.
 pub const PERMISSION_RULE_MAX_BYTES: usize = 4 * 1024;
 /// The longest justification of a permission rule, in bytes.
 pub const PERMISSION_REASON_MAX_BYTES: usize = 1024;
-/// The most permission rules of one user.
+/// The maximum number of permission rules of one user.
 pub const PERMISSION_RULES_PER_USER: i64 = 10_000;
 /// The longest document of hooks, in bytes.
 pub const HOOK_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
-/// The most plugins of one user.
+/// The maximum number of plugins of one user.
 pub const PLUGINS_PER_USER: i64 = 100;
 /// The largest total size of the files of one user's plugins, in bytes.
 pub const PLUGIN_BYTES_PER_USER: i64 = 256 * 1024 * 1024;
-/// The most marketplaces of one user.
+/// The maximum number of marketplaces of one user.
 pub const MARKETPLACES_PER_USER: i64 = 20;
 /// The longest document of a marketplace, in bytes.
 pub const MARKETPLACE_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The longest description of the source of a plugin or a marketplace, in bytes.
 pub const PLUGIN_SOURCE_MAX_BYTES: usize = 2048;
-/// The most collections of documents of one user.
+/// The maximum number of collections of documents of one user.
 pub const COLLECTIONS_PER_USER: i64 = 100;
 /// The longest name of a collection, in bytes.
 pub const COLLECTION_NAME_MAX_BYTES: usize = 100;
@@ -151,21 +152,22 @@ pub const COLLECTION_NAME_MAX_BYTES: usize = 100;
 pub const COLLECTION_PATH_MAX_BYTES: usize = 4096;
 /// The longest remark on a scan of a folder, in bytes.
 pub const SYNC_NOTE_MAX_BYTES: usize = 1024;
-/// The most documents of one collection.
+/// The maximum number of documents of one collection.
 pub const DOCUMENTS_PER_COLLECTION: i64 = 20_000;
 /// The longest name of a document, in bytes.
 pub const DOCUMENT_NAME_MAX_BYTES: usize = 1024;
 /// The longest remark on a document's state, in bytes.
 pub const DOCUMENT_NOTE_MAX_BYTES: usize = 1024;
-/// The most documents of one user that wait to be indexed when another one is uploaded.
+/// The maximum number of documents of one user that wait to be indexed when another one is uploaded.
 pub const INDEX_JOBS_PER_USER: i64 = 1000;
-/// The most bytes of one user's documents, with what waits to be indexed. The index of a text takes about three times its size.
+/// The maximum size of one user's documents, in bytes, including those that wait to be indexed. The index of a text takes about
+/// three times its size.
 pub const DOCUMENT_BYTES_PER_USER: i64 = 4 * 1024 * 1024 * 1024;
 /// The largest file that is rewritten after a deletion, in bytes; rewriting takes about a second for 100 MiB.
 pub const VACUUM_MAX_BYTES: i64 = 512 * 1024 * 1024;
 /// The rows of an old version that are removed in one change, so that other changes wait for moments only.
 pub const SWEEP_ROWS: i64 = 2000;
-/// The most MCP servers that one user may add.
+/// The maximum number of MCP servers that one user may add.
 pub const MCP_SERVERS_PER_USER: i64 = 100;
 /// The longest name of an MCP server, in bytes.
 pub const MCP_NAME_MAX_BYTES: usize = 128;
@@ -173,15 +175,15 @@ pub const MCP_NAME_MAX_BYTES: usize = 128;
 pub const MCP_ENTRY_MAX_BYTES: usize = 64 * 1024;
 /// The longest list of one MCP server's tools, in bytes.
 pub const MCP_LISTING_MAX_BYTES: usize = 2 * 1024 * 1024;
-/// The most lists of tools of one user: one for each MCP server and place.
+/// The maximum number of lists of tools of one user: one for each MCP server and place.
 pub const MCP_CATALOGUES_PER_USER: i64 = 200;
-/// The most HTTP tools that one user may add.
+/// The maximum number of HTTP tools that one user may add.
 pub const HTTP_TOOLS_PER_USER: i64 = 500;
 /// The longest name of an HTTP tool, in bytes.
 pub const HTTP_TOOL_NAME_MAX_BYTES: usize = 64;
 /// The longest definition of an HTTP tool, and its longest secrets, in bytes each.
 pub const HTTP_TOOL_MAX_BYTES: usize = 256 * 1024;
-/// The most jobs of one user.
+/// The maximum number of jobs of one user.
 pub const JOBS_PER_USER: i64 = 50;
 /// The longest name of a job, in bytes.
 pub const JOB_NAME_MAX_BYTES: usize = 64;
@@ -199,7 +201,7 @@ pub const JOB_RUNS_WAITING: i64 = 100;
 pub const JOB_PAYLOADS_KEPT: i64 = 20;
 /// The longest reason of a run that is kept, in bytes.
 pub const JOB_NOTE_MAX_BYTES: usize = 1024;
-/// The most accounts on messengers of one user.
+/// The maximum number of accounts on messengers of one user.
 pub const CHANNELS_PER_USER: i64 = 20;
 /// The longest name of one, in bytes.
 pub const CHANNEL_NAME_MAX_BYTES: usize = 64;
@@ -227,9 +229,9 @@ pub const STRANGER_TOLD_EVERY_MS: i64 = 3_600_000;
 pub const OAUTH_GRANT_MAX_BYTES: usize = 64 * 1024;
 /// The longest description of something approved, in bytes.
 pub const TRUST_SHOWN_MAX_BYTES: usize = 4 * 1024;
-/// The most approvals of one user.
+/// The maximum number of approvals of one user.
 pub const TRUSTS_PER_USER: i64 = 10_000;
-/// The most subscriptions of one user.
+/// The maximum number of subscriptions of one user.
 pub const SUBSCRIPTIONS_PER_USER: i64 = 32;
 /// The longest key of a provider, in bytes.
 pub const PROVIDER_KEY_MAX_BYTES: usize = 4096;
@@ -245,13 +247,13 @@ pub const PASSPHRASE_MEMORY_KIB: u32 = 64 * 1024;
 pub const PASSPHRASE_PASSES: u32 = 3;
 /// The number of threads for it.
 pub const PASSPHRASE_THREADS: u32 = 1;
-/// The most rows of one usage report: days times models.
+/// The maximum number of rows of one usage report: days times models.
 pub const USAGE_ROWS: i64 = 10_000;
-/// The most items of one chat's task list.
+/// The maximum number of items of one chat's task list.
 pub const TODOS_PER_CHAT: usize = 100;
 /// The longest of them, in characters.
 pub const TODO_MAX_CHARS: usize = 500;
-/// The most words of one search for messages.
+/// The maximum number of words of one search for messages.
 pub const SEARCH_WORDS: usize = 8;
 /// The longest of them, in characters.
 pub const SEARCH_WORD_MAX_CHARS: usize = 200;
@@ -267,7 +269,7 @@ pub const INDEX_BATCH_IDS: i64 = 2_000;
 pub const VECTOR_ROWS: i64 = 4_096;
 /// How often a search checks the time, in steps of SQLite's virtual machine.
 pub const SEARCH_CHECK_STEPS: i32 = 100;
-/// The most earlier file states that are kept for one conversation, in bytes; beyond that the oldest are dropped.
+/// The maximum size of the earlier file states that are kept for one conversation, in bytes; beyond that the oldest are dropped.
 pub const CHECKPOINTS_MAX_BYTES: i64 = 256 * 1024 * 1024;
 /// How long they are kept: 30 days.
 pub const CHECKPOINT_LIFETIME_MS: i64 = 30 * DAY_MS;
@@ -285,26 +287,26 @@ pub const AUDIT_TEXT_MAX_BYTES: usize = 4096;
 pub const FORK_BATCH_ROWS: usize = 200;
 /// The bytes that it copies before that; one row may be longer: 4 MiB.
 pub const FORK_BATCH_BYTES: i64 = 4 * 1024 * 1024;
-/// The most values that one statement of a copy adds: PostgreSQL accepts 65,535, SQLite 32,766.
+/// The maximum number of values that one statement of a copy adds: PostgreSQL accepts 65,535, SQLite 32,766.
 pub const COPY_BATCH_VALUES: usize = 10_000;
-/// The most bytes that it adds; one row may be longer: 4 MiB.
+/// The maximum number of bytes that it adds; one row may be longer: 4 MiB.
 pub const COPY_BATCH_BYTES: usize = 4 * 1024 * 1024;
-/// The most rows one listing returns, whatever its caller asks for.
+/// The maximum number of rows one listing returns, whatever its caller asks for.
 pub const PAGE_MAX_ROWS: u32 = 1000;
-/// The most text of a page of messages or of a group's log, in bytes; a single longer row is a page of its own.
+/// The maximum size of the text of a page of messages or of a group's log, in bytes; a single longer row is a page of its own.
 pub const PAGE_MAX_BYTES: i64 = 8 * 1024 * 1024;
 
 /// Values longer than this are objects of a bucket, if the server has one, in bytes: 256 KiB.
 pub const BLOB_MIN_BYTES: usize = 256 * 1024;
-/// How many values of one plugin are put into a bucket or got from it at once.
+/// How many values of one plugin are written to a bucket or read from it concurrently.
 pub const BLOBS_AT_ONCE: usize = 8;
-/// How long an object stays that no row names: a row may be about to name it. A day.
+/// How long an object is kept that no row names, since a row may be about to name it: a day.
 pub const BLOB_AGE_MS: i64 = DAY_MS;
-/// How often objects that no row names are deleted, by one node of all: each half hour at most.
+/// How often one of the nodes deletes objects that no row names: at most every half hour.
 pub const BLOB_SWEEP_EVERY_MS: i64 = 30 * MINUTE_MS;
-/// How often the bucket is searched for objects without an entry, by one node of all: each day at most.
+/// How often one of the nodes searches the bucket for objects without an entry: at most once a day.
 pub const BLOB_LIST_EVERY_MS: i64 = DAY_MS;
-/// The most objects that are deleted for one look at the rows.
+/// The maximum number of objects that are deleted per query of the rows.
 pub const BLOB_SWEEP_ROWS: i64 = 200;
 
 const MINUTE_MS: i64 = 60 * 1000;
@@ -321,11 +323,11 @@ pub(crate) fn rows(limit: u32) -> i64 {
     i64::from(limit.min(PAGE_MAX_ROWS))
 }
 
-/// The most groups that a user may own.
+/// The maximum number of groups that a user may own.
 pub const GROUPS_PER_USER: i64 = 100;
-/// The most people of a group.
+/// The maximum number of people of a group.
 pub const GROUP_PEOPLE: i64 = 100;
-/// The most agents of a group.
+/// The maximum number of agents of a group.
 pub const GROUP_AGENTS: i64 = 50;
 /// The longest title of a group, in bytes.
 pub const GROUP_TITLE_MAX_BYTES: usize = 200;
@@ -335,15 +337,15 @@ pub const PERSONA_MAX_BYTES: usize = 16 * 1024;
 pub const AGENT_TOOLS_MAX_BYTES: usize = 16 * 1024;
 /// The longest text of an entry of a group, in bytes.
 pub const ENTRY_MAX_BYTES: usize = 1024 * 1024;
-/// The most that agents say to each other without a person, for one thing that a person asked for.
+/// The maximum number of messages that agents send each other without a person, for one thing that a person asked for.
 pub const AGENT_MESSAGES: i64 = 8;
-/// The most calls of an agent that have not ended.
+/// The maximum number of calls of an agent that have not ended.
 pub const CALLS_WAITING: i64 = 100;
-/// The most chains of a group.
+/// The maximum number of chains of a group.
 pub const CHAINS_PER_GROUP: i64 = 100;
 /// The longest definition of a chain, in bytes.
 pub const CHAIN_MAX_BYTES: usize = 1024 * 1024;
-/// The most runs of chains of a group that have not ended.
+/// The maximum number of runs of chains of a group that have not ended.
 pub const CHAIN_RUNS_OPEN: i64 = 20;
 
 /// The longest answer to a question that is kept, in bytes: 256 KiB.

@@ -4,7 +4,7 @@
 //!   the call of the agent that sends it ─► waits ─► an item of the sub-agent's turn, before its next request
 //!                                            └─ the turn ends first ─► unread, which the result says
 //! ```
-//! A turn's end waits for the change that adds a message to it, and the other way round: each message is read, or counted as unread.
+//! The end of a turn and the change that adds a message to it exclude each other, so each message is either read or counted as unread.
 
 use crate::error::{Result, check_length};
 use crate::limits::TURN_ITEM_MAX_BYTES;
@@ -28,19 +28,19 @@ pub struct BackgroundMessage<'a> {
     pub item_json: &'a str,
 }
 
-/// What became of a message to a sub-agent.
+/// The outcome of sending a message to a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It waits for the sub-agent, and this shows it in the sub-agent's conversation.
+    /// It waits for the sub-agent; the given message shows it in the sub-agent's conversation.
     Now(Message),
-    /// The same call sent it before.
+    /// The same call had already sent it.
     Before,
     /// The sub-agent is not at work in the background.
     NotAtWork,
 }
 
 impl Store {
-    /// Sends a message to a sub-agent whose last turn is in the background and has not ended, once for a call.
+    /// Sends a message to a sub-agent whose last turn is in the background and has not ended, once per call.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an item beyond 32 MiB, and as for [`Store::append_message`].
@@ -56,7 +56,7 @@ impl Store {
         if before.is_some() {
             return Ok(Sent::Before);
         }
-        // The row is written so that its lock holds the turn's end back.
+        // The row is written for its lock, which delays the turn's end.
         let turn: Option<TurnId> = query_scalar(
             "UPDATE turns SET resumes = resumes
              WHERE background_json IS NOT NULL AND status IN ('queued', 'running') AND undone_at_ms IS NULL
@@ -95,7 +95,7 @@ impl Store {
     /// # Errors
     /// [`crate::Error::NotFound`] for a turn whose conversation was deleted.
     pub async fn read_background_message(&self, turn: TurnId) -> Result<Option<(ItemId, String)>> {
-        // Nearly always there is none: a look costs less than a change.
+        // Nearly always there is none, and a read costs less than a transaction.
         if self.unread_background_messages(turn).await? == 0 {
             return Ok(None);
         }

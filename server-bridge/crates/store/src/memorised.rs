@@ -6,10 +6,10 @@ use crate::limits::rows;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Asker, ChatId, MessageId, Store, TurnId, User, UserId};
 
-/// The beginning of the paragraph in which a message quotes the one that it replies to. What follows is not its author's.
+/// The beginning of the paragraph in which a message quotes the message it replies to. The text from there on is not its author's.
 pub const QUOTATION: &str = "The block below is the message that this one replies to";
 
-/// A message without what it quotes.
+/// Removes the quotation from a message.
 fn unquoted(mut text: String) -> String {
     if let Some(at) = text.find(QUOTATION) {
         text.truncate(text[..at].trim_end().len());
@@ -17,7 +17,7 @@ fn unquoted(mut text: String) -> String {
     text
 }
 
-/// True for a message `m` of the conversation `c` that has its owner's own words: others' words have no author, and those of a command
+/// True for a message `m` of the conversation `c` that its owner wrote: messages of others have no author, and those made by a command
 /// have a document.
 macro_rules! is_own {
     () => {
@@ -25,14 +25,14 @@ macro_rules! is_own {
     };
 }
 
-/// What an agent of a group is asked.
+/// A request to an agent of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRequest {
     /// The message that asks.
     pub message: MessageId,
-    /// The words.
+    /// The text.
     pub text: String,
-    /// True for the words of the person who asks; what agents write or answer is only information.
+    /// True for the text of the person who asks; texts of agents are only information.
     pub is_persons: bool,
 }
 
@@ -55,7 +55,8 @@ impl Store {
         Ok(claimed.rows_affected() == 1)
     }
 
-    /// Chats with words of their users that have not changed since `since_ms` and are not claimed, with these users, of users whose setting `setting` is `on`; at most `limit`.
+    /// Chats in which their users wrote something, that have not changed since `since_ms` and are not claimed, of users whose setting
+    /// `setting` is `on`; with these users, at most `limit`.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -82,8 +83,8 @@ impl Store {
         Ok(found.into_iter().filter_map(user_of).collect())
     }
 
-    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, without
-    /// what others said in their name, and without quotations.
+    /// The latest messages that a user wrote in a chat, at most `limit`, the oldest first; without commands, messages that others wrote
+    /// in the user's name, and quotations.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -127,8 +128,8 @@ impl Store {
         told.ok_or_else(|| Error::not_found("chat", chat))
     }
 
-    /// The user's own message that a turn answers, and its text without quotations; `None` if it is unknown, was made from a command, or has the
-    /// words of others.
+    /// The user's own message that a turn answers, and its text without quotations; `None` if it is unknown, was made from a command, or was
+    /// written by others.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -145,8 +146,8 @@ impl Store {
         Ok(said.map(|(message, text)| (message, unquoted(text))))
     }
 
-    /// What an agent of a group is asked in a turn of its chat: the request alone, without the log and the other words that the server puts around it, and
-    /// without quotations. `None` if it is unknown, or what the turn was asked for has ended.
+    /// The request that a turn of a group's agent answers: without the log and the other texts that the server puts around it, and without
+    /// quotations. `None` if it is unknown, or if the request has ended.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -170,7 +171,7 @@ impl Store {
                 .bind(chat)
                 .fetch_optional(self.database.latest())
                 .await?;
-        // An agent writes what it asks another one; a step's request has the outputs of the steps before it.
+        // Requests between agents are written by agents, and a step's request contains the outputs of earlier steps.
         let is_persons = call.by_agent.is_none() && call.mode.is_none() && call.run_id.is_none();
         let text = unquoted(call.request);
         Ok(said.flatten().map(|message| AgentRequest { message, text, is_persons }))

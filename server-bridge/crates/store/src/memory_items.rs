@@ -64,7 +64,7 @@ words! {
         User = "user",
         /// Chats that work on one machine.
         Project = "project",
-        /// What is asked of one agent of a group.
+        /// Memories of one agent of a group.
         Agent = "agent",
     }
 }
@@ -208,7 +208,7 @@ pub use self::replaced::MemoryReplacement;
 pub use self::traces::{marked_from, memory_mark};
 
 impl Store {
-    /// All items of a holder, proposals too, in the order in which they were added.
+    /// All items of a holder, including proposals, in the order in which they were added.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -268,11 +268,12 @@ impl Store {
         .await?)
     }
 
-    /// Adds an item or a proposal of a holder.
+    /// Adds an item or a proposal for a holder.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an agent that was removed; [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes, invisible characters, and beyond 1,000 items
-    /// that apply or 200 proposals; [`Error::Taken`] for a core block that exists; [`Error::NotFound`] if the item to change is gone; for `supersedes` as
+    /// [`Error::NotFound`] for an agent that was removed; [`Error::Invalid`] for an empty text or one beyond 4 KiB, a name beyond 64 bytes,
+    /// invisible characters, and beyond 1,000 items that apply or 200 proposals; [`Error::Taken`] for a core block that exists;
+    /// [`Error::NotFound`] if the item to change is gone; for `supersedes` as
     /// [`Store::supersede_memories`].
     pub async fn add_memory(
         &self,
@@ -322,7 +323,8 @@ impl Store {
     /// Changes an item; its earlier text becomes a revision. A superseded item that gets a later end, or none, applies again.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another holder's; [`Error::Invalid`] as for [`Store::add_memory`], also for an item that would apply again.
+    /// [`Error::NotFound`], also for another holder's item; [`Error::Invalid`] as for [`Store::add_memory`], also for an item that would apply
+    /// again.
     pub async fn change_memory(
         &self,
         holder: impl Into<MemoryHolder>,
@@ -338,9 +340,9 @@ impl Store {
         Ok(changed)
     }
 
-    /// Deletes items of a holder with their revisions, the proposals to change them, and the lines that showed them in the user's chats; returns the
-    /// number of deleted items. All chats of the user, or the agent's chat, read the core blocks again. SQLite's files keep no trace of the deleted
-    /// texts, once [`Store::forget_deleted`] has run after it; PostgreSQL removes them when it vacuums.
+    /// Deletes items of a holder with their revisions, the proposals to change them, and the lines that showed them in the user's chats;
+    /// returns the number of deleted items. All chats of the user, or the agent's chat, read the core blocks again. SQLite's files keep no
+    /// trace of the deleted texts after the next [`Store::forget_deleted`]; PostgreSQL removes them when it vacuums.
     ///
     /// # Errors
     /// [`Error::NotFound`] for an agent that was removed.

@@ -9,7 +9,7 @@ use crate::pages::last_fitting;
 use crate::sql::{Scope, Transaction, query, query_as};
 use crate::{ChatId, MessageId, Store, TurnId, UserId};
 
-/// The bytes of a message.
+/// The size of a message in bytes.
 macro_rules! size {
     () => {
         "CAST(OCTET_LENGTH(text) + COALESCE(OCTET_LENGTH(document_json), 0) AS BIGINT)"
@@ -265,13 +265,13 @@ impl Store {
 /// The document of a message that was made from a command.
 const EXPANDED: &str = r#"{"kind":"expanded"}"#;
 
-/// Whose words a message has that is posted to a user's conversation.
+/// The author of a message that is posted to a user's conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// The owner's of the conversation.
+    /// The conversation's owner.
     Owner,
-    /// Those of an automation, or of people of a group who ask the owner's agent. They are answered in the owner's name, and never count as
-    /// what the owner said.
+    /// An automation, or people of a group who ask the owner's agent. Their messages are answered in the owner's name, and never count as
+    /// the owner's words.
     Others,
 }
 
@@ -284,7 +284,7 @@ pub(crate) struct NewMessage<'a> {
     /// The turn that it belongs to, and is taken back with.
     pub turn: Option<TurnId>,
     pub role: MessageRole,
-    /// Whose a person's message or command is.
+    /// The author of a person's message or command.
     pub author: Author,
     pub text: &'a str,
     pub document_json: Option<&'a str>,

@@ -3,8 +3,8 @@
 //! ```text
 //!           join             set_draining             leave
 //!   (none) ─────► up ──────────────────────► draining ─────► gone ──► (removed: forget, or another node with its URL joins)
-//!                  │   ◄────────────────────── (an administrator's word alone)
-//!                  └── a lease that is over, and another node claimed a home ──► gone ── join ──► up
+//!                  │   ◄────────────────────── (only by an administrator)
+//!                  └── the lease expired, and another node claimed a home ──► gone ── join ──► up
 //! ```
 
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub struct PeerNode {
 pub enum NodeState {
     /// It works for users.
     Up,
-    /// It finishes what it has begun: it is about to stop, or an administrator drains it.
+    /// It finishes its work in progress: it is about to stop, or an administrator drains it.
     Draining,
     /// It stopped, or another node took over after its lease.
     Gone,
@@ -103,8 +103,8 @@ impl Store {
         self.database.node_id().is_some()
     }
 
-    /// The time in Unix milliseconds for what any node may look at within a minute: by the database's clock for a node, as the clocks
-    /// of nodes need not agree.
+    /// The time, in Unix milliseconds, for values that any node may read within a minute: the database's clock for a node, since the clocks
+    /// of nodes may differ.
     pub(crate) async fn shared_now_ms(&self) -> Result<i64> {
         if self.is_node() {
             self.database.now_ms(&self.clock, self.database.reader()).await
@@ -113,7 +113,7 @@ impl Store {
         }
     }
 
-    /// The id of the node whose store this is; `None` if there is one server.
+    /// The id of this process's node; `None` for a single server.
     pub fn node(&self) -> Option<&str> {
         self.database.node_id()
     }
@@ -212,15 +212,15 @@ impl Store {
         Ok(())
     }
 
-    /// Drains a live node that goes on working, or ends that; the node learns of it with its next renewal.
+    /// Drains a live node without stopping it, or undoes that; the node learns of it with its next renewal.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a node that is not live, and for the last one that takes on users.
+    /// [`Error::NotFound`] for an unknown URL, [`Error::Invalid`] for a node that is not live, and for the last node that takes on users.
     pub async fn set_draining(&self, url: &str, is_draining: bool) -> Result<()> {
         let mut transaction = self.database.unfenced().write(Scope::System).await?;
         let invalid = |rule: &str| Err(Error::Invalid { what: "node", rule: rule.to_owned() });
         if !is_live(self, &mut transaction, url).await?.ok_or_else(|| Error::not_found("node", url))? {
-            return invalid("is not at work");
+            return invalid("is not running");
         }
         if is_draining {
             let now_ms = self.database.now_ms(&self.clock, &mut transaction).await?;

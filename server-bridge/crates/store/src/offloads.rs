@@ -1,4 +1,4 @@
-//! Long results of tools, put aside, and changes to the files they came from.
+//! Long tool results, put aside, and changes to the files they came from.
 
 use sqlx::FromRow;
 
@@ -18,7 +18,7 @@ pub struct Offload {
     pub is_stale: bool,
 }
 
-/// A long result, as its row holds it.
+/// A long result as it is stored in its row.
 #[derive(FromRow)]
 struct Stored {
     text: Option<String>,
@@ -65,7 +65,7 @@ impl Store {
         self.chat(user, chat).await?;
         check_length("result", text, OFFLOAD_MAX_BYTES)?;
         let text = without_nul(text);
-        // What shows memories stays in the database, so that it goes with them in one change.
+        // A result that shows memories stays in the database, so that one transaction can remove them.
         let blob = match shows_memories(&text) {
             true => None,
             false => self.put_away(text.as_bytes()).await?,

@@ -4,9 +4,9 @@
 //!   put ──► find, any number of times ──► take: the row is gone, and one caller has its document
 //!    └──► expired: as if there were none, and removed within a minute
 //! ```
-//! Any node may issue one, and any node may take it: of several that try at once, one succeeds. A secret is random, with at least 128
-//! bits, so a plain hash of it is enough to find it by. Its document is sealed with a key that is derived from it and stored nowhere: the
-//! database alone tells neither.
+//! Any node may issue a secret, and any node may take it: of several that try at once, one succeeds. A secret has at least 128 random bits,
+//! so its plain hash is a safe key for looking it up. Its document is sealed with a key that is derived from the secret and stored nowhere:
+//! the database alone reveals neither.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::seal::Sealer;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, hex};
 
-/// What a secret is for. The same secret means nothing for another purpose.
+/// The purpose of a secret. A secret is not valid for another purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneTimeKind {
-    /// A browser's own fetch.
+    /// A fetch that a browser makes by itself.
     Ticket,
     /// Signing a page in without a password.
     SignIn,
@@ -42,23 +42,23 @@ impl OneTimeKind {
 /// A secret to be issued.
 #[derive(Clone, Copy)]
 pub struct NewOneTime<'a> {
-    /// What it is for.
+    /// Its purpose.
     pub kind: OneTimeKind,
     /// The secret itself.
     pub secret: &'a str,
-    /// Who it is issued to; the text may be secret too.
+    /// The owner for whom it is issued; this text may be secret too.
     pub owner: &'a str,
-    /// What is to be known when it is shown.
+    /// The data that belongs to the secret.
     pub document: &'a str,
     /// How long it is valid.
     pub lifetime: Duration,
-    /// The most unused ones of its kind. Nodes that issue at the same moment may pass it by a few.
+    /// The most unused secrets of its kind. Nodes that issue secrets concurrently may exceed it by a few.
     pub most: i64,
-    /// The most unused ones of its kind and owner, counted in the same way.
+    /// The most unused secrets of its kind and owner, counted in the same way.
     pub most_of_owner: i64,
 }
 
-/// The form in which a secret, or an owner, is looked up.
+/// The hash by which a secret or an owner is looked up.
 fn hash(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
@@ -93,7 +93,7 @@ impl Store {
         Ok(put.rows_affected() == 1)
     }
 
-    /// The document of a secret, which stays unused; `None` if it is unknown, used or expired.
+    /// Returns the document of a secret without using it up; `None` if the secret is unknown, used or expired.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
@@ -108,12 +108,12 @@ impl Store {
         self.opened(kind, secret, row).await
     }
 
-    /// The document of a secret, which is used up; `None` as above. Of several calls at once, one gets it.
+    /// Uses a secret up and returns its document; `None` if it is unknown, used or expired. Of several concurrent calls, one gets it.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).
     pub async fn take_one_time(&self, kind: OneTimeKind, secret: &str) -> Result<Option<String>> {
-        // Guesses change nothing, and wait for no change of others.
+        // Wrong guesses write nothing, and wait for no lock.
         if self.find_one_time(kind, secret).await?.is_none() {
             return Ok(None);
         }
@@ -169,8 +169,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes expired secrets, and counts of attempts that are over or too many. Call it each minute; it changes nothing if there are
-    /// none.
+    /// Removes expired secrets, and counts of attempts that have expired or are too many. Call it every minute; it writes nothing if there
+    /// are none.
     ///
     /// # Errors
     /// [`Error::Database`](crate::Error::Database).

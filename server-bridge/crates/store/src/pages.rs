@@ -1,10 +1,9 @@
-//! Pages of rows whose texts may be long: a page has a number of rows and of bytes at most.
+//! Pages of rows whose texts may be long: a page is limited in rows and in bytes.
 
 use crate::limits::PAGE_MAX_BYTES;
 
-/// The rows that make a page, as the number of the last of them, and if there are more after them. `rows` has the number and the bytes of each, in
-/// the order of the page, and one row more than the page may have if there is one. Unless `limit` is 0, a page has at least one row, whatever
-/// its size.
+/// Finds the last row that fits on a page, and whether more rows follow. `rows` has the number and the size of each row, in the order of
+/// the page, and one row more than `limit` if there is one. Unless `limit` is 0, a page has at least one row, whatever its size.
 pub(crate) fn last_fitting(rows: &[(i64, i64)], limit: i64) -> (Option<i64>, bool) {
     let mut left = PAGE_MAX_BYTES;
     let mut last = None;

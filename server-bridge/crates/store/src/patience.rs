@@ -43,7 +43,7 @@ pub(crate) fn is_patient() -> bool {
     PATIENT.try_with(|()| ()).is_ok()
 }
 
-/// In a patient task, returns true when the next attempt is due; else false at once.
+/// In a patient task, waits until the next attempt is due and returns true; otherwise returns false at once.
 pub(crate) async fn pause() -> bool {
     if is_patient() {
         tokio::time::sleep(PAUSE).await;

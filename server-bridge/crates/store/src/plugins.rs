@@ -51,7 +51,7 @@ pub struct PluginFile {
     pub content: Vec<u8>,
 }
 
-/// A file of a plugin, as its row holds it.
+/// A file of a plugin as it is stored in its row.
 #[derive(FromRow)]
 struct Stored {
     path: String,

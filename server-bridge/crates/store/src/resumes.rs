@@ -43,22 +43,22 @@ pub struct OpenTurn {
     pub message: Option<MessageId>,
     /// [`TurnStatus::Queued`] or [`TurnStatus::Running`].
     pub status: TurnStatus,
-    /// For a sub-agent's: the conversation whose agent called it.
+    /// For a sub-agent's turn: the conversation whose agent called the sub-agent.
     #[sqlx(rename = "parent_id")]
     pub parent: Option<ChatId>,
-    /// For a sub-agent's: the turn at the top that it is a part of.
+    /// For a sub-agent's turn: the top turn that it is a part of.
     #[sqlx(rename = "root_turn_id")]
     pub root: Option<TurnId>,
-    /// For a sub-agent's: the message that shows the call. `None` for one of an older server.
+    /// For a sub-agent's turn: the message that shows the call. `None` if an older version began the turn.
     #[sqlx(rename = "card_id")]
     pub card: Option<MessageId>,
     /// True if its user stopped it.
     pub is_cancelled: bool,
-    /// True for a sub-agent's in the background.
+    /// True for a sub-agent's turn in the background.
     pub is_background: bool,
 }
 
-/// The columns of an open turn `t` of the conversation `c`, and where they are; the condition comes after it.
+/// Selects open turns `t` of conversations `c`; a condition follows.
 macro_rules! select_open {
     ($rest:literal) => {
         concat!(
@@ -83,8 +83,8 @@ impl Store {
             .await?)
     }
 
-    /// The turns of sub-agents below a user's conversation, at any depth, that have not ended, the oldest first; those in the
-    /// background, and what is below them, are left out.
+    /// The unfinished turns of sub-agents below a user's conversation, at any depth, the oldest first. Leaves out turns in the background,
+    /// and everything below them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -171,7 +171,7 @@ impl Store {
     }
 }
 
-/// A sub-agent's turn got further since a server ended: the turns above it did not make that server end either.
+/// Records progress of a sub-agent's turn since a restart for the turns above it: they did not crash the server either.
 pub(crate) async fn got_further_above(turn: TurnId, transaction: &mut Transaction) -> Result<()> {
     query(
         "UPDATE turns SET resumes = 0 WHERE resumes > 0 AND status = 'running' AND chat_id IN (

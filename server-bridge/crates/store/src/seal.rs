@@ -104,7 +104,7 @@ impl Sealer {
         Self(Aes256Gcm::new(&Key::<Aes256Gcm>::from(rand::random::<[u8; 32]>())))
     }
 
-    /// A sealer whose key follows from a random secret, which is stored nowhere.
+    /// A sealer whose key is derived from a random secret that is stored nowhere.
     pub(crate) fn of_secret(secret: &str) -> Self {
         let mut derived = [0; ENCRYPTION_KEY_BYTES];
         Hkdf::<Sha256>::new(None, secret.as_bytes())

@@ -23,7 +23,7 @@ pub struct MessageSearch<'a> {
     pub until_ms: i64,
     /// Only messages before this one: the next page of results.
     pub before: Option<MessageId>,
-    /// The most entries to return; at most 1,000.
+    /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,
 }
 
@@ -56,7 +56,7 @@ pub struct MessageRank<'a> {
     pub from_ms: i64,
     /// Only messages before this time.
     pub until_ms: i64,
-    /// The most entries to return; at most 1,000.
+    /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,
 }
 

@@ -8,7 +8,7 @@ use crate::sql::{Scope, query, query_as, query_scalar};
 
 /// The key under which a database records the one that has taken its place. It is not a user's setting: users never see it.
 pub(crate) const MOVED_TO: &str = "store.moved_to";
-/// The key of the name below which this database's objects are in a bucket.
+/// The key of the prefix that this database's objects have in a bucket.
 pub(crate) const BLOBS_ID: &str = "store.blobs_id";
 /// The key of the time when a node last deleted objects that no row names, in Unix milliseconds.
 pub(crate) const BLOBS_SWEPT: &str = "store.blobs_swept_ms";

@@ -88,7 +88,7 @@ impl Store {
         Ok(!has_begun)
     }
 
-    /// Ends a user's first steps for good.
+    /// Marks a user's first steps as finished: they are never shown again.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

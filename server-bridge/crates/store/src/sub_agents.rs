@@ -177,7 +177,7 @@ impl Store {
     }
 }
 
-/// Records the use of a sub-agent as a part of a change.
+/// Records the use of a sub-agent, as part of a transaction.
 pub(crate) async fn use_in(
     transaction: &mut Transaction,
     user: UserId,

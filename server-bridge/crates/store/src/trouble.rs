@@ -1,4 +1,4 @@
-//! What goes wrong on the server, as its administrators are told: names only, nothing of what people wrote.
+//! The problems that the server's administrators are notified of: only names, nothing that people wrote.
 
 use sqlx::FromRow;
 
@@ -6,20 +6,20 @@ use crate::error::Result;
 use crate::sql::query_as;
 use crate::{Store, UserId};
 
-/// One thing that went wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Trouble {
-    /// The row of what it happened to.
+    /// The id of the row that it concerns.
     pub id: i64,
-    /// The name of the user whose it is.
+    /// The name of the user to whom that belongs.
     pub owner: String,
     /// Its name; empty for the user's account itself.
     pub name: String,
-    /// When, in Unix milliseconds.
+    /// When it happened, in Unix milliseconds.
     pub at_ms: i64,
 }
 
-/// The most that are listed at once.
+/// The most problems that are listed at once.
 const MOST: i64 = 1_000;
 
 impl Store {
@@ -39,8 +39,8 @@ impl Store {
         .await?)
     }
 
-    /// The runs of jobs since this time that failed: nothing could be posted, or the turn or the command did not end well. What people
-    /// stopped themselves is none. The id is the job's.
+    /// The runs of jobs that failed since this time: nothing could be posted, or the turn or the command failed. Runs that people stopped
+    /// do not count. The id is the job's.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

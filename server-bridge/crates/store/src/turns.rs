@@ -160,7 +160,7 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces an item. Memories in the note before a message, and that were forgotten since it was made, are left out.
+    /// Replaces an item. Leaves out memories in the note before a message that were forgotten since the note was made.
     ///
     /// # Errors
     /// [`Error::Invalid`] for one beyond 32 MiB; [`Error::NotFound`] for an item whose conversation was deleted.
@@ -294,7 +294,7 @@ async fn finish_in(
     Ok(finished.rows_affected() == 1)
 }
 
-/// Queues a turn as a part of a change; with `beneath`, as a sub-agent's, for the turn at the top and the call that this message shows.
+/// Queues a turn, as part of a transaction. `beneath` makes it a sub-agent's turn: the top turn, and the message that shows the call.
 pub(crate) async fn queue_in(
     transaction: &mut Transaction,
     chat: &ChatId,
@@ -342,7 +342,7 @@ pub(crate) async fn append(turn: TurnId, item_json: &str, executor: impl On<'_>)
     .ok_or_else(|| Error::not_found("turn", turn))
 }
 
-/// Adds to a turn's usage: it got further since a server ended, and so did the turns above it.
+/// Adds to a turn's usage, which also counts as progress since a restart for it and the turns above it.
 pub(crate) async fn count(turn: TurnId, usage: TurnUsage, transaction: &mut Transaction) -> Result<()> {
     let root: Option<Option<TurnId>> = query_scalar(
         "UPDATE turns SET input_tokens = input_tokens + $1, cache_read_tokens = cache_read_tokens + $2,

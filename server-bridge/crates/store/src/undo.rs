@@ -27,7 +27,7 @@ pub struct PastTurn {
     pub text: String,
     /// The time of that message, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// True if it began by itself: the message is a notice of the server.
+    /// True if the turn began by itself: its message is a notice of the server.
     pub by_itself: bool,
 }
 

@@ -5,7 +5,8 @@ use store::{BackgroundTurn, ChatId, MessageRole, Store, User};
 
 use crate::limits::{TASK_MESSAGES, TASKS_LISTED};
 
-/// The sub-agents that a chat's agent called in the background, the last called first; of one that was called again the last call.
+/// The sub-agents that a chat's agent called in the background, the last called first. A sub-agent that was called several times is
+/// listed with its last call.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -16,7 +17,7 @@ pub async fn list(store: &Store, user: &User, chat: &ChatId) -> store::Result<Ve
     Ok(found)
 }
 
-/// The one with this id; `None` where the chat has none.
+/// The sub-agent in the background with this id; `None` if the chat has none.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -30,7 +31,7 @@ pub async fn find(
     store.background_of(user.id, chat, &agent).await
 }
 
-/// Its state and its name, on one line.
+/// The state and the name of a sub-agent, on one line.
 #[must_use]
 pub fn line(turn: &BackgroundTurn) -> String {
     let names: Vec<&str> = turn.role.iter().chain(&turn.instance).map(String::as_str).collect();
@@ -38,7 +39,7 @@ pub fn line(turn: &BackgroundTurn) -> String {
     format!("{} {}: sub-agent{name}", turn.chat, turn.status.as_str())
 }
 
-/// Its result, or what it said last.
+/// The result of a sub-agent, or its last text.
 ///
 /// # Errors
 /// [`store::Error::Database`].
@@ -48,14 +49,14 @@ pub async fn words(store: &Store, user: &User, turn: &BackgroundTurn) -> store::
     }
     let (messages, _) = store.messages(user.id, &turn.chat, None, TASK_MESSAGES).await?;
     let said = messages.into_iter().rev().find(|message| {
-        // A card of a tool is an assistant's message too, and has no words of the model.
+        // The card of a tool is an assistant's message too, but not a text of the model.
         let document: Value =
             serde_json::from_str(message.document_json.as_deref().unwrap_or("{}")).unwrap_or_default();
         let is_reply = document["kind"] == "reply";
         message.role == MessageRole::Assistant && is_reply && !message.text.trim().is_empty()
     });
     Ok(match said {
-        Some(message) => format!("(It has not ended. What it said last:)\n{}", message.text.trim()),
-        None => "(It has not ended, and has said nothing so far.)".to_owned(),
+        Some(message) => format!("(It has not ended. Its last text:)\n{}", message.text.trim()),
+        None => "(It has not ended, and has written nothing so far.)".to_owned(),
     })
 }

@@ -25,7 +25,7 @@ pub const SHELL_KEPT_BYTES: usize = 512 * 1024;
 pub const TASK_HEAD_BYTES: u32 = 16_000;
 /// How much of its end, in bytes: 50 KB in all.
 pub const TASK_TAIL_BYTES: u32 = 50_000 - TASK_HEAD_BYTES;
-/// The latest messages of a sub-agent's chat that are searched for its last words.
+/// The latest messages of a sub-agent's chat that are searched for its last text.
 pub const TASK_MESSAGES: u32 = 50;
 /// The most execs, and the most sub-agents, that are searched for a chat's tasks.
 pub const TASKS_LISTED: u32 = 1_000;

@@ -119,8 +119,8 @@ pub(crate) fn left_out_words(count: usize) -> String {
 }
 
 impl Work<'_> {
-    /// The only chat whose messages the caller may see; `None` if it may see all of its user's. Other people ask an agent of a group and
-    /// read its answers, so it sees no other chat of its owner.
+    /// The only chat whose messages the caller may see; `None` if it may see all chats of its user. An agent of a group sees only its own
+    /// chat, because other people ask it and read its answers.
     pub(crate) async fn only_chat(&self) -> Result<Option<&ChatId>, Failure> {
         let ToolCaller::Agent(turn) = self.caller else { return Ok(None) };
         let is_of_group = self.services.store.group_agent_in(turn.root).await.ported()?.is_some();

@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// worktree that is kept because there is something in it; an empty one is removed.
     #[serde(default)]
     worktree: bool,
-    /// Whether you do not wait for its end. You are told when it has ended; until then task_status, task_read and task_kill work on it.
+    /// True if you do not wait for its end. You are told when it has ended; until then task_status, task_read and task_kill work on it.
     #[serde(default)]
     background: bool,
 }

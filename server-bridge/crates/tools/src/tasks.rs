@@ -102,11 +102,11 @@ impl TypedTool for Read {
     type Services = Services;
 
     const NAME: &'static str = "task_read";
-    const DESCRIPTION: &'static str = "Reads a task's output so far; of a sub-agent, its result or what it said last. In a chat: its beginning and its end, or the part that offset and \
+    const DESCRIPTION: &'static str = "Reads a task's output so far; of a sub-agent, its result or its last text. In a chat: its beginning and its end, or the part that offset and \
 limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
 is kept \
 until 10 minutes after the end.";
-    // A sub-agent's result is on no machine.
+    // The results of sub-agents need no machine.
     const RULES: Rules =
         Rules::of(Access::Read).at_its_own_place().without_machine().for_programs_as(Self::NAME);
 
@@ -296,7 +296,7 @@ async fn end(arguments: &Kill, work: &Work<'_>) -> Result<Outcome, Failure> {
         let has_ended = !agent.status.is_open() || work.context.host.end_sub_agent(&agent.chat).await?;
         return Ok(match has_ended {
             true => Outcome::done(format!("task {} has ended", agent.chat)),
-            false => Outcome::failed(&format!("task {} was told to stop, and has not ended yet", agent.chat)),
+            false => Outcome::failed(&format!("task {} was asked to stop, but has not ended", agent.chat)),
         });
     }
     let task = of_chat(&arguments.id, work).await?;

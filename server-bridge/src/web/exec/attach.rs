@@ -77,7 +77,7 @@ pub struct ListQuery {
     /// Only those that run.
     #[serde(default)]
     running: bool,
-    /// The most execs to list; 100 if absent.
+    /// The maximum number of execs to list; 100 if absent.
     limit: Option<u32>,
 }
 

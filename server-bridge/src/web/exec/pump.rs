@@ -83,7 +83,7 @@ impl Acks {
     }
 }
 
-/// Waits for another client to come.
+/// Waits for another client to connect.
 async fn later(later: Option<&mut Later>) {
     match later {
         Some(later) => later.came().await,

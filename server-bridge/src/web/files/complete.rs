@@ -23,7 +23,7 @@ pub struct CompleteQuery {
     prefix: String,
     /// A place to use instead of the active one.
     on: Option<String>,
-    /// The most completions, 100 at most; 20 if absent.
+    /// The maximum number of completions, 100 at most; 20 if absent.
     limit: Option<usize>,
 }
 

@@ -29,7 +29,7 @@ pub struct WriteQuery {
     /// Whether missing parent directories are made.
     #[serde(default)]
     pub(super) parents: bool,
-    /// The SHA-256 that the present content must have, in hexadecimal digits; the header `If-Match` says the same.
+    /// The SHA-256 that the current content must have, in hexadecimal digits; the header `If-Match` says the same.
     pub(super) if_match: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl WriteQuery {
         match tools::hash_of_hex(text) {
             Some(hash) => Ok(Some(hash)),
             None => Err(ApiError::invalid(
-                "if_match must be the SHA-256 of the present content in 64 hexadecimal digits",
+                "if_match must be the SHA-256 of the current content in 64 hexadecimal digits",
             )),
         }
     }

@@ -6,7 +6,7 @@ use sandbox::Range;
 /// The part of a file that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// All of it. Also for a value that is not understood, including several parts: answering with everything is always
+    /// All of it. Also for a value that cannot be parsed, including several parts: answering with everything is always
     /// correct.
     Whole,
     /// From a byte on, with an optional length.

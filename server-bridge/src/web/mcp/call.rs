@@ -152,7 +152,7 @@ impl Host for ProgramHost<'_> {
     }
 
     fn delegate<'a>(&'a self, _request: DelegationRequest<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
-        Box::pin(async { Err(Failure::Told("sub-agents work in a chat only".to_owned())) })
+        Box::pin(async { Err(Failure::Told("sub-agents are available only in chats".to_owned())) })
     }
 
     fn is_at_work(&self, _sub_agent: &chats::ChatId) -> bool {

@@ -83,7 +83,7 @@ export function underWay(messages: Message[], runners: Runner[]): UnderWay | nul
   return { kind: turn === undefined && first.agent?.status === "queued" ? "queued" : "running", ...rest };
 }
 
-/** True for the call of a sub-agent that the chat's answer does not wait for. */
+/** True for the call of a sub-agent for which the chat's answer does not wait. */
 function isInBackground({ agent }: Message): boolean {
   return agent?.kind === "tool" && agent.sub_agent?.background === true;
 }

@@ -41,13 +41,13 @@ export function AgentForm({ group, edited, onSaved }: Props) {
   const [draft, setDraft] = useState(NO_DOCUMENTS);
   const files = filesOf(draft);
   const name = handle.trim().replace(/^@/, "");
-  /** Null until a person writes one. */
+  /** Null until the person enters a folder. */
   const [ownFolder, setFolder] = useState(edited?.folder ?? null);
   const folder = ownFolder ?? (files.length > 0 && name !== "" ? `agents/${name}` : "");
   const save = useAction(async () => {
     await requests.putAgent(group.id, name, { runner, approval, model: model.trim() || null, persona, tools: namesIn(tools), folder: folder.trim() });
     if (files.length > 0) {
-      // The agent is there, even if its machine is away; what was written stays in the form for the next attempt.
+      // The agent has been added, even if its machine is offline; the texts stay in the form for the next attempt.
       await requests.makeWorkspace(group.id, name, files).catch((error: unknown) => {
         throw new Error(t("notMade", { handle: name, why: errorText(error) }));
       });

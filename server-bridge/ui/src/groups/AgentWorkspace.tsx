@@ -13,7 +13,7 @@ interface Props {
   agent: GroupAgent;
 }
 
-/** The workspace of one's own agent: its folder, which of its documents exist, and making those that are missing. */
+/** The workspace of an agent of the user's own: shows its folder and documents, and makes the missing ones. */
 export function AgentWorkspace({ group, agent }: Props) {
   const { t } = useTranslation("groups");
   const [isOpen, setOpen] = useState(false);

@@ -111,7 +111,7 @@ test("the workspace of an agent shows which documents exist, and makes those tha
   const button = screen.getByRole<HTMLButtonElement>("button", { name: "Make missing files" });
   expect(button.disabled).toBe(true);
   write("Documents", "writer");
-  // What exists is not offered.
+  // Documents that exist are not offered.
   expect(screen.queryByLabelText("IDENTITY.md")).toBeNull();
   await press("Make missing files");
   const [, asked] = client.POST.mock.lastCall ?? [];

@@ -12,11 +12,11 @@ export interface WorkspaceDraft {
   texts: Record<string, string>;
 }
 
-/** The choice of texts of one's own. */
+/** The choice for own texts instead of a template. */
 export const OWN = "own";
 export const NO_DOCUMENTS: WorkspaceDraft = { template: "", texts: {} };
 
-/** The documents that the server is asked to make: those with a text. */
+/** The documents for the request: those with a text. */
 export function filesOf({ texts }: WorkspaceDraft): { name: string; text: string }[] {
   return Object.entries(texts)
     .filter(([, text]) => text.trim() !== "")
@@ -43,7 +43,7 @@ function Fields({ draft, onChange, only, templates }: Props & { templates: Templ
   const chosen = templates.find((template) => template.name === draft.template);
   const choose = (template: string) => {
     const files = templates.find((one) => one.name === template)?.files ?? [];
-    // Texts of one's own begin with what is written already.
+    // Own texts begin with the texts that are in the form.
     const texts = template === OWN ? draft.texts : Object.fromEntries(files.filter((file) => names.includes(file.name)).map((file) => [file.name, file.text]));
     onChange({ template, texts });
   };

@@ -40,7 +40,7 @@ export function showSettings(section: string): void {
   write(address, isSettings(window.location.hash), { chat: chatIdInAddress(), group: shownGroup(window.location.hash) });
 }
 
-/** Returns to the group or the chat that the settings or the set-up cover. */
+/** Returns to the group or the chat that the settings or the setup covers. */
 export function showWorkbench(): void {
   const group = shownGroup(window.location.hash);
   if (group !== null) write(group, true, { chat: chatIdInAddress() });

@@ -8,17 +8,17 @@ import { Problem } from "./parts";
 import styles from "./settings.module.css";
 
 interface Props {
-  /** What the user logs in to, for people. */
+  /** The name of the service to log in to, for people. */
   name: string;
-  /** What the end of the login is told about; the name of an MCP server, or what `channelTopic` makes of a channel's. */
+  /** The topic under which the end of the login is announced: the name of an MCP server, or the result of `channelTopic`. */
   topic: string;
-  /** Begins the login; the provider's page sends the browser back to the address. */
+  /** Begins the login; the provider's page redirects the browser to this URL. */
   begin: (redirectUri: string) => Promise<{ url: string }>;
   /** Called once another tab has ended the login. */
   onLoggedIn: () => unknown;
 }
 
-/** Begins a login. Its provider's page opens in a new tab, and leads back to this page there. */
+/** Begins a login. The provider's page opens in a new tab, and redirects to this page there. */
 export function LogIn({ name, topic, begin: beginAt, onLoggedIn }: Props) {
   const { t } = useTranslation("settings");
   const [page, setPage] = useState<URL | null>(null);

@@ -10,7 +10,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import { MEMORY_MODES, type Memory, type MemorySettings } from "./types";
 
-/** What agents remember: how they do, what they propose, and all that is kept, of the user or of an agent of theirs in a group. */
+/** Memories of the user, or of an agent of theirs in a group: the mode, the proposals, and all kept memories. */
 export default function Memories() {
   const requests = useRequests();
   const [agent, setAgent] = useState<number | null>(null);
@@ -29,7 +29,7 @@ export default function Memories() {
   );
 }
 
-/** The choice of whose memories are shown, for a user who has agents in groups. */
+/** Chooses whose memories are shown, for a user who has agents in groups. */
 function Whose({ agent, onChoose }: { agent: number | null; onChoose: (agent: number | null) => void }) {
   const { t } = useTranslation("settings");
   const { me } = useAppState("me");

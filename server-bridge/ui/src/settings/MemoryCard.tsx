@@ -74,7 +74,7 @@ export function MemoryCard({ memory, onChanged }: MemoryProps) {
   );
 }
 
-/** The words for where a text of a memory came from: people of a group ask its agents. */
+/** The words for the origin of a memory's text. For an agent of a group, the source `asked` is a person who asked the agent. */
 function useSourceWords(memory: Memory): (source: Memory["source"]) => string {
   const { t } = useTranslation("settings");
   return (source) => (memory.agent !== null && source === "asked" ? t("memory.askedInGroup") : t(`memory.sources.${source}`));

@@ -18,7 +18,7 @@ const DOTS: Record<NodeState, string | undefined> = {
   gone: undefined,
 };
 
-/** The servers that share the database; they are looked up again while they are shown. */
+/** The servers that share the database; the list is refreshed while it is shown. */
 export default function Nodes() {
   const { t } = useTranslation("settings");
   const requests = useRequests();

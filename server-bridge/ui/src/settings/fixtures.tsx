@@ -18,7 +18,7 @@ export interface Asked {
   body?: unknown;
 }
 
-/** Shows a section; `answer` gives what the server answers to a request, `known` what the page knows already. Returns the client, whose calls can be examined. */
+/** Shows a section; `answer` returns the server's response to a request, `known` is the page's state. Returns the client, whose calls can be examined. */
 export async function showSection(section: ReactNode, answer: (method: string, path: string, asked: Asked) => unknown, known: Partial<State> = {}) {
   await i18next.use(initReactI18next).init({ lng: "en", resources: { en }, defaultNS: "frame", interpolation: { escapeValue: false } });
   const asked = (method: string) => vi.fn(async (path: string, options: Asked = {}) => ({ data: await answer(method, path, options) }));

@@ -169,7 +169,7 @@ export function createRequests(client: ApiClient) {
     setChannelNotices: async (id: number, enabled: boolean) =>
       void (await client.PUT("/api/v1/channel-links/{id}/notices", { ...numbered(id), body: { enabled } })),
     channelLogins: () => taken(client.GET("/api/v1/channel-logins")),
-    /** Begins a login; the service's page sends the browser back to `redirectUri`. */
+    /** Begins a login; the service's page redirects the browser to `redirectUri`. */
     beginChannelLogin: (name: string, redirectUri: string) =>
       taken(client.POST("/api/v1/channels/{name}/login", { ...named(name), body: { redirect_uri: redirectUri } })),
     forgetChannelLogin: async (name: string) => void (await client.DELETE("/api/v1/channels/{name}/login", named(name))),
@@ -178,7 +178,7 @@ export function createRequests(client: ApiClient) {
     /** The user's own memories and proposals, or those of an agent of theirs in a group. */
     memories: (agent: number | null) =>
       taken(client.GET("/api/v1/memories", { params: { query: { agent: agent === null ? undefined : String(agent) } } })),
-    /** All that waits for the user, what their agents in groups propose too. */
+    /** All proposals that wait for the user, including those of their agents in groups. */
     proposedMemories: () => taken(client.GET("/api/v1/memories", { params: { query: { proposed: true } } })),
     /** The groups that the user is in, with their agents. */
     groups: () => taken(client.GET("/api/v1/groups")),

@@ -7,7 +7,7 @@ import room from "../settings/settings.module.css";
 const STEPS = ["account", "model", "runner"] as const;
 export type Step = (typeof STEPS)[number];
 
-/** The page of one step of the set-up, with a list of all steps above it. */
+/** The page of one step of the setup, with a list of all steps above it. */
 export function Steps({ step, children }: { step: Step; children: ReactNode }) {
   const { t } = useTranslation("setup");
   const at = STEPS.indexOf(step);

@@ -167,8 +167,8 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     show(id);
   };
   /**
-   * Opens a chat that was just created; its user may already be writing in it. If they opened the settings since the address was `from`, it
-   * opens beneath those.
+   * Opens a chat that was just created; the user may already be writing in it. If the user opened the settings since the URL was `from`, the
+   * chat opens underneath them.
    */
   const openBegun = (id: string, from: string) => {
     const { hash } = window.location;
@@ -176,7 +176,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     show(id, true);
   };
   let beginning = 0;
-  /** Creates a chat; `made` is called before anything else can be opened, with the address from before. */
+  /** Creates a chat; `made` is called with the previous URL, before anything else can be opened. */
   const begin = async (made: (id: string, from: string) => void, reuseEmpty = false) => {
     const from = window.location.hash;
     beginning += 1;

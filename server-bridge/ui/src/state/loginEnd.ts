@@ -1,6 +1,6 @@
 /**
- * The end of a login to an MCP server or to the service of a channel, in the tab that its provider sent back to this page; the tab where it began hears of it. The
- * address of the way back is kept in memory alone, and only until it is sent.
+ * The end of a login to an MCP server or to the service of a channel, in the tab that the provider redirected to this page; the tab where it
+ * began is notified. The URL of the redirect is kept only in memory, and only until it is sent.
  */
 import type { Dispatch } from "react";
 import i18next from "i18next";
@@ -10,7 +10,7 @@ import type { Action } from "./state";
 
 const CHANNEL = "sandbridge.mcp-login";
 
-/** What the server writes in front of the state of a login to the service of a channel. */
+/** The prefix that the server gives to the `state` of a login to the service of a channel. */
 const CHANNEL_STATE = "channel.";
 
 /** The topic of a channel's logins: no MCP server has such a name. */
@@ -58,7 +58,7 @@ function tell(topic: string): void {
   channel.close();
 }
 
-/** Calls back when another tab ended a login to this; returns a function that stops it. */
+/** Calls `ended` when another tab has ended a login with this topic; returns a function that stops listening. */
 export function onLoginEnd(topic: string, ended: () => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = ({ data }) => {

@@ -1,4 +1,4 @@
-//! What a user does through the balancer, and what must be true of it afterwards.
+//! The work of a user through the balancer, and the checks of it afterwards.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -17,7 +17,7 @@ use tests::{Asked, Machine, Person, Reply, eventually};
 use super::terminal::typed;
 use crate::groups::tools::fresh;
 
-/// How long any answer may take beside a fault.
+/// How long any answer may take during a fault.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a request waits for its answer before it is repeated.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,7 +25,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
 /// How many kinds of work there are; each round has each of them, in any order.
 const KINDS: usize = 7;
-/// How many rounds a user does at least, however short the faults are.
+/// The minimal number of rounds of each user, even if the faults are over sooner.
 const ROUNDS_MIN: usize = 3;
 /// How many commands are given in one chat.
 const COMMANDS_PER_CHAT: usize = 20;
@@ -38,15 +38,15 @@ const ENDED: [&str; 4] = ["done", "failed", "cancelled", "interrupted"];
 /// The size of an uploaded file, in bytes.
 const FILE_BYTES: u64 = 300_000;
 
-/// How many were begun, and how many ended as if there had been no fault.
+/// How many pieces of work were begun, and how many ended as they would without faults.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) begun: usize,
     pub(super) ended: usize,
 }
 
-/// What a user did: commands in chats, turns of agents, commands of the CLI and in terminals, runs of a chain, messages from a messenger, and
-/// files that were written and read.
+/// Counts of a user's work: commands in chats, turns of agents, commands of the CLI and in terminals, runs of a chain, messages from a
+/// messenger, and files that were written and read.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     commands: Count,
@@ -59,7 +59,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// All of them.
+    /// The counts of all kinds.
     pub(super) fn counts(&self) -> [&Count; 7] {
         [&self.commands, &self.turns, &self.execs, &self.terminals, &self.chains, &self.phone, &self.files]
     }
@@ -72,17 +72,17 @@ pub(super) struct Load {
     telegram: Telegram,
     /// The chats that were begun here.
     own: Mutex<HashSet<String>>,
-    /// The id of a group with an agent of theirs.
+    /// The id of a group with an agent of the user.
     group: String,
     client: Client,
     random: Mutex<Random>,
     seen: Mutex<HashMap<String, Vec<i64>>>,
 }
 
-/// What the models answer: `turn N` and each step of a chain run a command, and say `done N` if they see its output.
+/// The model's script: for `turn N` and each step of a chain it runs a command, and answers `done N` if it sees the output.
 pub(super) fn script(asked: &Asked) -> Reply {
     let said = asked.last_of_user();
-    // What stands before it is the group's log.
+    // The group's log comes before the request.
     let said = said.rsplit("</log>").next().unwrap_or_default();
     let (mark, file) = if let Some((_, number)) = said.split_once("turn ") {
         (number.trim().to_owned(), "turns")
@@ -100,7 +100,7 @@ pub(super) fn script(asked: &Asked) -> Reply {
     }
 }
 
-/// A command that leaves a line in a file and says the same.
+/// A command that appends a line to a file and prints the same line.
 pub(super) fn line(number: &str, file: &str) -> String {
     format!("echo {number} >> {file}; sleep 0.2; echo out {number}")
 }
@@ -139,7 +139,7 @@ impl Load {
         list.as_array().unwrap().iter().any(|one| one["name"] == "laptop" && one["online"] == true)
     }
 
-    /// Works until it is over, and then checks what came of it.
+    /// Works until the faults are over, and then checks the results.
     pub(super) fn work(&self, is_over: &AtomicBool) -> Tally {
         let (mut commands, mut turns, mut runs) = (Vec::new(), Vec::new(), Vec::new());
         let (mut said, mut tally) = (Vec::new(), Tally::default());
@@ -235,7 +235,7 @@ impl Load {
         chat
     }
 
-    /// Says something once, however often it has to be sent.
+    /// Posts a message once, repeating the request until it is answered.
     fn say(&self, chat: &str, text: &str, number: usize) {
         let body = json!({"text": text, "send_id": number.to_string()}).to_string();
         self.insist("POST", &format!("/chats/{chat}/messages"), body.as_bytes());
@@ -255,7 +255,7 @@ impl Load {
         }
     }
 
-    /// What was seen of a chat does not change its order, and nothing appears above it.
+    /// Checks that messages seen earlier keep their order, and that none appears above them.
     fn look(&self, chat: &str) {
         let ids: Vec<i64> =
             self.messages(chat).iter().map(|message| message["id"].as_i64().unwrap()).collect();
@@ -266,7 +266,7 @@ impl Load {
         *before = ids;
     }
 
-    /// Runs a command through the CLI; true if that says that it ended well.
+    /// Runs a command through the CLI; true if the CLI reports success.
     fn exec(&self, number: usize) -> bool {
         let number = number.to_string();
         let arguments = ["exec", "--on", "laptop", "--", "sh", "-c", &line(&number, "execs")];
@@ -279,7 +279,8 @@ impl Load {
         code == Some(0)
     }
 
-    /// Types a command into a terminal; true if that shows its output. The typed line does not show it, and what was typed is never repeated.
+    /// Types a command into a terminal; true if the terminal shows its output. The typed line does not contain the output, and nothing is typed
+    /// twice.
     fn terminal(&self, number: usize) -> bool {
         let number = number.to_string();
         let command = format!("echo {number} >> terminals; echo shown ''{number}.");
@@ -313,7 +314,7 @@ impl Load {
         assert_eq!(said.count(), 1, "{text} in {messages:?}");
     }
 
-    /// A command was given once, ran at most once, and its end is what happened. True if it exited.
+    /// Checks that a command was posted once, ran at most once, and has the right end on record. True if it exited.
     fn check_command(&self, chat: &str, number: usize, text: &str) -> bool {
         let command = text.trim_start_matches('!');
         let (messages, exec) = eventually("the command's end is on record", PATIENCE, || {
@@ -342,7 +343,7 @@ impl Load {
         }
     }
 
-    /// A turn was asked for once, its command ran at most once, and it ended. True if it came to its end.
+    /// Checks that a turn was requested once, that its command ran at most once, and that it ended. True if it was completed.
     fn check_turn(&self, chat: &str, number: usize, text: &str) -> bool {
         let done = format!("done {number}");
         let messages = eventually("the turn has ended", PATIENCE, || {
@@ -373,7 +374,7 @@ impl Load {
         }
     }
 
-    /// A run of a chain did each step at most once, in order, and ended. True if both did what they are for.
+    /// Checks that a run of a chain did each step at most once and in order, and ended. True if both steps succeeded.
     fn check_run(&self, run: i64, number: usize) -> bool {
         let path = format!("/groups/{}/runs/{run}", self.group);
         let view = eventually("the run has ended, or asks", PATIENCE, || {
@@ -394,8 +395,8 @@ impl Load {
             == marks.len()
     }
 
-    /// Each message from the phone is in one chat, once, and was answered; what may have been shown twice or not at all is counted. Returns
-    /// how many were answered.
+    /// Checks that each message from the phone is in one chat, once, and was answered, except for answers whose sending has an unknown
+    /// outcome. Returns how many were answered.
     fn check_phone(&self, said: &[usize]) -> usize {
         let status = eventually("nothing waits to be sent", PATIENCE, || {
             let posted = self.posted();
@@ -435,7 +436,7 @@ impl Load {
     }
 }
 
-/// A messenger on which the user is linked.
+/// A messenger with a link for the user.
 fn phone(person: &Person) -> Telegram {
     let telegram = Telegram::start();
     telegram.unhurried();
@@ -451,13 +452,13 @@ fn phone(person: &Person) -> Telegram {
     telegram
 }
 
-/// What the bot said.
+/// The bot's messages.
 fn heard(telegram: &Telegram) -> Vec<String> {
     let said = telegram.messages();
     said.iter().map(|message| message.parameters["text"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// The exit code and the output of a command that ends in time.
+/// Runs a command that must end in time; returns its exit code and output.
 fn ended(mut command: Command) -> (Option<i32>, String) {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let status = eventually("the exec ends", PATIENCE, || child.try_wait().unwrap());

@@ -5,8 +5,8 @@ use tests::{Person, eventually};
 
 use super::load::PATIENCE;
 
-/// Opens a terminal, types a command, and leaves it; true if the terminal showed the command's output. A terminal that a fault ends ends its
-/// program too.
+/// Opens a terminal, types a command, and leaves it; true if the terminal showed the command's output. If a fault ends the terminal, its
+/// program ends too.
 pub(super) fn typed(person: &Person, command: &str, output: &str) -> bool {
     let mut terminal = Terminal::start(person.command(&["shell", "--on", "laptop"]), 24, 80);
     eventually("the terminal begins, or ends", PATIENCE, || {

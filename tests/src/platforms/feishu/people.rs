@@ -1,7 +1,7 @@
 //! People who let an application act for them: the page where they agree, the tokens, and calls with these.
 //!
-//! Checked as Feishu's documents say: the redirect address is one of the application's, PKCE with S256, a code counts once, and so does a
-//! token that refreshes.
+//! Checks what Feishu's documentation requires: a redirect URL that the application lists, PKCE with S256, and that each code and each
+//! refresh token is used once.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{APP_ID, APP_SECRET};
 use crate::platforms::serve::{Reply, Request};
 
-/// What every token of a person begins with.
+/// The prefix of every token of a person.
 pub(super) const TOKEN_MARK: &str = "u-planted";
 
 /// The permissions of the application.
@@ -32,7 +32,7 @@ pub struct PersonsCall {
     pub body: Value,
 }
 
-/// What the application got from a page, before it has tokens.
+/// A code that a page has given to the application, before it has tokens.
 struct Code {
     person: String,
     redirect_uri: String,
@@ -41,9 +41,9 @@ struct Code {
 
 /// The people's side of the stand-in.
 pub(super) struct People {
-    /// Who sits in front of the browser; nobody agrees if there is none.
+    /// The person in front of the browser; without one, nobody agrees.
     pub(super) person: Option<String>,
-    /// The redirect addresses of the application.
+    /// The redirect URLs of the application.
     pub(super) redirects: Vec<String>,
     /// How long a token lives.
     pub(super) lifetime: Duration,
@@ -79,7 +79,7 @@ fn refused(code: i64, error: &str, why: &str) -> Reply {
 }
 
 impl People {
-    /// The page where a person agrees: it sends the browser back.
+    /// The page where a person agrees: it redirects the browser.
     pub(super) fn page(&mut self, request: &Request) -> Reply {
         let named = |name: &str| request.query(name).unwrap_or_default();
         let redirect_uri = named("redirect_uri");
@@ -107,7 +107,7 @@ impl People {
         Reply::moved(&format!("{redirect_uri}?code={code}&state={state}"))
     }
 
-    /// Tokens for a code, or for a token that refreshes.
+    /// Issues tokens for a code or for a refresh token.
     pub(super) fn token(&mut self, request: &Request) -> Reply {
         let body = request.json();
         if !request.header("content-type").starts_with("application/json") {
@@ -150,7 +150,7 @@ impl People {
         )
     }
 
-    /// New tokens for a person.
+    /// Issues new tokens for a person.
     pub(super) fn issue(&mut self, person: &str) -> (String, String) {
         self.next += 1;
         let token = format!("{TOKEN_MARK}-token-{}", self.next);
@@ -160,7 +160,7 @@ impl People {
         (token, refresh)
     }
 
-    /// Ends all tokens that people gave so far; if `all` is true, those that refresh too: the people removed the application.
+    /// Revokes all access tokens of people; if `all` is true, also the refresh tokens, as if the people had removed the application.
     pub(super) fn revoke(&mut self, all: bool) {
         self.tokens.clear();
         if all {

@@ -98,7 +98,7 @@ impl Conversation {
         let unsigned = |tokens: i64| usize::try_from(tokens).unwrap_or(0);
         let count = stored.count.clone().unwrap_or_default();
         let base = (unsigned(count.system_estimate), unsigned(count.tools_estimate));
-        // Not recorded before such documents were named.
+        // Counts of earlier versions have no documents.
         let documents = serde_json::from_str(&count.documents_json).unwrap_or_default();
         Self { base, documents, ..Self::new(empty, "", window_tokens, stored) }
     }

@@ -25,7 +25,7 @@ pub fn text(conversation: &Conversation, mode: ContextMode) -> String {
         if kind == SYSTEM_PROMPT {
             let documents = conversation.documents().iter();
             lines.extend(
-                documents.map(|(name, tokens)| format!("{:>width$}    of it {name}", shown(*tokens))),
+                documents.map(|(name, tokens)| format!("{:>width$}    of which {name}", shown(*tokens))),
             );
         }
     }
@@ -59,7 +59,7 @@ fn kinds(conversation: &Conversation) -> [(&'static str, usize); 7] {
         ("the descriptions of the tools", tools),
         ("a summary of earlier messages", summary),
         ("messages and calls", messages),
-        ("results of tools", results),
+        ("tool results", results),
         ("lines that replace old results", masked),
         ("excerpts of results that were put aside", offloaded),
     ]
@@ -90,7 +90,7 @@ mod tests {
         let shown = text(&conversation, ContextMode::Full);
         let lines: Vec<&str> =
             shown.lines().skip_while(|line| !line.ends_with("the system prompt")).collect();
-        assert_eq!(lines[1..3], ["1,200    of it AGENTS.md", " 7    of it SOUL.md"], "{shown}");
+        assert_eq!(lines[1..3], ["1,200    of which AGENTS.md", " 7    of which SOUL.md"], "{shown}");
         assert_eq!(conversation.count_of(0).documents_json, r#"[["AGENTS.md",1200],["SOUL.md",7]]"#);
         let shown = text(&of(50, &messages), ContextMode::NoCompression);
         assert!(shown.contains("no-compression") && !shown.contains("automatically"), "{shown}");

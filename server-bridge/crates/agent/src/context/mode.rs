@@ -20,7 +20,7 @@ impl ContextMode {
     /// All of them, the one with most layers first.
     pub const ALL: [Self; 3] = [Self::Full, Self::NoCompression, Self::None];
 
-    /// The mode's word in settings and documents.
+    /// The mode's name in settings and documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",

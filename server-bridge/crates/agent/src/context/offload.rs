@@ -1,4 +1,4 @@
-//! Long results of tools, put aside: the conversation keeps a summary of a few lines and an id to ask for the rest by.
+//! Long tool results, put aside: the conversation keeps a summary of a few lines and an id to ask for the rest by.
 
 use super::{summary, tokens};
 use crate::limits::{OFFLOAD_BYTES, OFFLOAD_TOKENS};

@@ -8,7 +8,7 @@
 //! | [`ModelPool`] | which model answers, and when |
 //! | [`Workplace`] | the machine that the work is done on |
 //! | [`SubAgents`] | agents that an agent calls |
-//! | [`BackgroundAgents`] | those of them that it does not wait for |
+//! | [`BackgroundAgents`] | the sub-agents that it does not wait for |
 //!
 //! `stored` implements them over the database and the clients' events; the engine's own tests implement them in memory.
 
@@ -109,9 +109,9 @@ pub struct Left {
     pub void: Option<MessageId>,
     /// The cost on record.
     pub cost: TurnCost,
-    /// True if it waits for a sub-agent that was called while a machine was connected.
+    /// True if the turn waits for a sub-agent that was called while a machine was connected.
     pub needs_machine: bool,
-    /// True if its only answer stands for a message of its user, and its result is the answer: no model was asked.
+    /// True if the recorded answer replaces a message of the user, and its call's result is the final answer: no model was asked.
     pub is_relay: bool,
 }
 
@@ -317,7 +317,7 @@ pub trait SubAgents: Send + Sync {
     /// The sub-agent that the turn's agent calls by that name.
     fn named<'a>(&'a self, name: &'a str) -> Asked<'a, Named>;
 
-    /// What is on record of the turn's next call without a result, which is one of a sub-agent.
+    /// The recorded state of the turn's next call without a result, which must be a call of a sub-agent.
     fn called(&self) -> Asked<'_, Called>;
 
     /// True if the user's sub-agent with this chat is at work.
@@ -331,32 +331,32 @@ pub trait SubAgents: Send + Sync {
     /// Makes a new one with an empty conversation.
     fn create<'a>(&'a self, new: NewSubAgent<'a>) -> Asked<'a, SubAgent>;
 
-    /// Gives it a task, and runs its turn to the end. If it goes on, it has the task already unless the earlier server was cut off
-    /// before that, and the turn is run from its record; of one that has ended, this only tells the end.
+    /// Gives a sub-agent a task, and runs its turn to the end. If the task `goes_on`, the turn resumes from its record; the task is
+    /// posted only if the server died before it did so. If the turn has already ended, this only returns its end.
     ///
     /// Fails with [`Failure::Told`] if it cannot begin, and with [`Failure::Port`] as the other methods do.
     fn run<'a>(&'a self, task: SubAgentTask<'a>) -> BoxFuture<'a, Result<SubAgentEnd, Failure>>;
 }
 
-/// Agents that the turn's agent calls and does not wait for.
+/// Sub-agents that the turn's agent calls and does not wait for.
 pub trait BackgroundAgents: Send + Sync {
-    /// Fails with [`Failure::Told`] if the turn cannot call one: too many are at work, or the chat may have none. A call is refused before
-    /// anything is made for it.
+    /// Fails with [`Failure::Told`] if the turn cannot call a sub-agent in the background: too many are at work, or the chat may have
+    /// none. Called before anything is created for the call.
     fn check(&self) -> BoxFuture<'_, Result<(), Failure>>;
 
-    /// Gives a sub-agent a task, once for a card. Its turn is on record then, and begins when the result of the call is.
+    /// Gives a sub-agent a task, once per card. Its turn is then on record, and begins when the call's result is on record too.
     ///
     /// Fails with [`Failure::Told`] if too many are at work in the background, or the chat may have none.
     fn begin<'a>(&'a self, task: BackgroundTask<'a>) -> BoxFuture<'a, Result<(), Failure>>;
 
-    /// Stops one, and waits for its end a moment; true if it has ended.
+    /// Stops a sub-agent, and waits a moment for it to end; true if it has ended.
     fn end<'a>(&'a self, chat: &'a ChatId) -> Asked<'a, bool>;
 
-    /// Sends a message to one that is at work, once for a card; false if it is not at work in the background.
+    /// Sends a message to a running sub-agent, once per card; false if it is not at work in the background.
     fn send<'a>(&'a self, message: BackgroundMessage<'a>) -> Asked<'a, bool>;
 
-    /// Adds to the turn's conversation what it does not know yet, once, and returns it: those that have ended, and in the turn of one
-    /// the next message to it. `None` if there is no more.
+    /// Adds the next unread item to the turn's conversation, once, and returns it: the end of a sub-agent, or, in a sub-agent's own
+    /// turn, the next message to it. `None` if nothing is left.
     fn hear(&self) -> Asked<'_, Option<(ItemId, Message)>>;
 }
 
@@ -378,7 +378,7 @@ pub struct BackgroundTask<'a> {
     pub card: MessageId,
     /// The whole task text.
     pub text: &'a str,
-    /// What its turn begins with.
+    /// The other inputs of its turn.
     pub background: &'a Background,
 }
 
@@ -406,7 +406,7 @@ pub struct SubAgentTask<'a> {
     pub text: &'a str,
     /// True if it is to work in a git worktree of its own, from this call on.
     pub worktree: bool,
-    /// True if an earlier server called it for this card.
+    /// True if the sub-agent was already called for this card before a restart.
     pub goes_on: bool,
     /// The turns above it, and the permissions it inherits.
     pub ancestry: &'a TurnAncestry,
@@ -414,25 +414,25 @@ pub struct SubAgentTask<'a> {
     pub cancelled: &'a CancellationToken,
 }
 
-/// What is on record of a sub-agent's call that has no result.
+/// The recorded state of a call of a sub-agent that has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Called {
-    /// No sub-agent was made or called for it.
+    /// No sub-agent was created or called.
     Nobody,
-    /// This one was.
+    /// This sub-agent was called.
     Agent(Box<CalledAgent>),
-    /// A server of an earlier version called one. Nobody knows how far it got.
+    /// A server of an earlier version called a sub-agent, and recorded nothing of its progress.
     Unknown,
 }
 
-/// A sub-agent that an earlier server called.
+/// A sub-agent that was called before a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalledAgent {
     /// The sub-agent.
     pub agent: SubAgent,
-    /// How many calls of tools it made for this task.
+    /// How many tool calls it made for this task.
     pub steps: u32,
-    /// True if it has ended, and only its parent does not know yet.
+    /// True if it has ended, but its parent does not know yet.
     pub is_over: bool,
 }
 

@@ -121,7 +121,7 @@ impl Progress {
         setup.spent(usage)
     }
 
-    /// The last result of a message's calls is the answer.
+    /// The last tool result of the message is the answer.
     fn relayed(&mut self, conversation: &Conversation) {
         if let Some(Message::Tool(result)) = conversation.items().last().map(|item| &item.message) {
             self.text = result.content.iter().filter_map(Content::text).collect::<Vec<_>>().join("\n");
@@ -399,8 +399,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells the model of the sub-agents in the background that have ended, or the sub-agent of the messages to it; true if there was
-    /// anything.
+    /// Adds the news of the background to the conversation: for the parent, sub-agents that have ended; for a sub-agent, messages to it.
+    /// Returns true if there was any.
     async fn hear(&self, conversation: &mut Conversation) -> Result<bool, End> {
         let mut has_heard = false;
         while let Some((item, message)) = self.ports.background.hear().await? {
@@ -410,7 +410,7 @@ impl Turn<'_> {
         Ok(has_heard)
     }
 
-    /// True if a sub-agent that is done has another message to read. The chat's own agent is told of the rest by another turn.
+    /// True if a sub-agent that is done has another message to read. The chat's own agent reads later news in another turn.
     async fn hears_more(&self, conversation: &mut Conversation) -> Result<bool, End> {
         Ok(self.ancestry.delegation().is_some() && self.hear(conversation).await?)
     }

@@ -20,7 +20,7 @@ pub struct ModelSetup {
     pub kind: Kind,
     /// The size of its window in tokens, conversation and answer together.
     pub window_tokens: u32,
-    /// The most tokens of one answer.
+    /// The maximum number of tokens of one answer.
     pub reply_tokens: u32,
     /// The tokens it may use for reasoning.
     pub thinking_tokens: Option<u32>,

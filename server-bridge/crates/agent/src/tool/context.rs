@@ -40,12 +40,12 @@ pub trait Host: Send + Sync {
     /// True if the user's sub-agent with this chat is at work.
     fn is_at_work(&self, sub_agent: &ChatId) -> bool;
 
-    /// Stops the sub-agent with this chat, which the chat's agent called in the background, and waits for its end a moment; true if
+    /// Stops the sub-agent with this chat, which the chat's agent called in the background, and waits a moment for it to end; true if
     /// it has ended.
     ///
-    /// Fails if that cannot be found out.
+    /// Fails if this cannot be determined.
     fn end_sub_agent<'a>(&'a self, _sub_agent: &'a ChatId) -> BoxFuture<'a, Result<bool, Failure>> {
-        Box::pin(async { Err(Failure::Told("sub-agents work in a chat only".to_owned())) })
+        Box::pin(async { Err(Failure::Told("sub-agents are available only in chats".to_owned())) })
     }
 }
 
@@ -143,7 +143,7 @@ pub struct DelegationRequest<'a> {
     pub on: Option<&'a str>,
     /// True if it works in a git worktree of its own.
     pub worktree: bool,
-    /// True if the call does not wait for its end.
+    /// True if the call does not wait for the sub-agent to end.
     pub background: bool,
 }
 

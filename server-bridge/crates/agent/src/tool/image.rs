@@ -44,7 +44,7 @@ pub fn shown(content: &[u8]) -> Option<Result<(String, Content), String>> {
     let image = look(content)?;
     let Image { media_type, width, height, is_whole } = image;
     Some(if content.len() > IMAGE_BYTES {
-        Err(format!("the image has {} bytes; {IMAGE_BYTES} at most can be shown", content.len()))
+        Err(format!("the image has {} bytes; the maximum is {IMAGE_BYTES}", content.len()))
     } else if width == 0 || height == 0 || !is_whole {
         Err(format!("it begins like {media_type} but is damaged"))
     } else if width.max(height) > IMAGE_SIDE_PIXELS {

@@ -8,7 +8,7 @@ use sandbox::{ErrorKind, FileKind, Present, Resolved, Sandbox, SandboxError};
 use super::{CardData, Failure, Proposal, ProposalPart, ProposalPlace, path, visible};
 
 /// The error if a runner is too old to resolve paths.
-const UNRESOLVED: &str = "this machine's runner is an older one and does not resolve paths: symbolic links may lead elsewhere; update it";
+const UNRESOLVED: &str = "this machine's runner is an older version that does not resolve paths: symbolic links may lead elsewhere; update it";
 
 /// A call's place, as it was looked at.
 pub struct Ground {

@@ -89,8 +89,9 @@ pub trait Tool: Send + Sync + 'static {
     /// Fails with a text for the model that names the error.
     fn understand(&self, arguments: Map<String, Value>) -> Result<Box<dyn Call>, String>;
 
-    /// The same tool for an agent that has only the tools whose names `holds` accepts, if this one tells of others; `None` if it is no
-    /// different. If somebody chose those tools (`is_chosen`), it tells of nothing else, even of services whose tools are not known.
+    /// Returns a version of the tool for an agent that has only the tools whose names `holds` accepts; `None` if this tool does not
+    /// mention other tools. If a person chose those tools (`is_chosen`), the version mentions nothing else, not even services whose
+    /// tools are not known.
     fn within(&self, _holds: &dyn Fn(&str) -> bool, _is_chosen: bool) -> Option<Arc<dyn Tool>> {
         None
     }

@@ -70,7 +70,7 @@ pub struct SubAgentState {
     pub doing: String,
     /// The cost of this call, once it is over.
     pub cost: Option<TurnCost>,
-    /// True if the call does not wait for its end.
+    /// True if the call does not wait for the sub-agent to end.
     pub is_background: bool,
 }
 

@@ -48,7 +48,7 @@ impl Toolbox {
         })
     }
 
-    /// Those of its tools whose names are wanted, and what finds deferred ones if there are any among them.
+    /// The tools whose names are wanted; if some of them are deferred, also the tools that find deferred tools.
     pub fn named(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
         let has_deferred = self.iter().any(|tool| tool.rules().is_deferred && is_wanted(tool.name()));
         self.chosen(|tool| is_wanted(tool.name()) || has_deferred && tool.rules().finds_tools, true)

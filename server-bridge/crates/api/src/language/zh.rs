@@ -1,5 +1,8 @@
-//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 令牌 token of a runner, 审批 approval, 沙箱 sandbox, 工作区 workspace,
-//! 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page; a token of a model stays token.
+//! Simplified Chinese. One term each: 运行器 runner, 会话 chat, 智能体 agent, 子智能体 sub-agent, 令牌 token of a runner, 沙箱 sandbox,
+//! 工作区 workspace, 轮 turn, 当前运行器 active runner, 级别 tier, 渠道 channel, 网页 the server's page, 节点 node, 密钥 key or secret;
+//! a token of a model stays token. 审批 approval (批准 one that is given), 人工确认 gate, 链 chain, 群组 group of people and agents (群 a
+//! messenger's), 钩子 hook, 规则 rule, 记忆 memory, 知识库 knowledge, 文档集 collection; 响应 what a program answers, 回答 what a model or a
+//! person does; 本服务器 this server.
 
 mod archives;
 mod automations;
@@ -65,7 +68,7 @@ const TABLE: &[Row] = &[
     ("failed logins", "登录失败次数"),
     ("refused keys", "使用无效密钥的次数"),
     ("searches at once", "同时进行的搜索"),
-    ("downloads that were announced and not begun", "已准备但未开始的下载"),
+    ("downloads that were requested but not started", "已请求但未开始的下载"),
     ("codes that were requested but not used", "已获取但未使用的登录码"),
     ("the name or the password is wrong", "用户名或密码错误"),
     (
@@ -214,17 +217,17 @@ const TABLE: &[Row] = &[
     ),
     ("show what is remembered about you", "显示关于你的记忆"),
     ("remember TEXT in all chats", "在所有会话中记住 TEXT"),
-    ("keep the proposal ID", "接受编号为 ID 的提议"),
+    ("accept the proposal ID", "接受编号为 ID 的提议"),
     (
         "forget the memory ID, reject the proposal ID, or forget a memory by its name",
         "忘记记忆或拒绝提议（按编号 ID），或按名称忘记一条记忆",
     ),
     ("stop what is running in this chat", "停止此会话中正在运行的命令和回答"),
     ("list this chat's background commands and sub-agents", "列出此会话的后台命令和后台子智能体"),
-    ("end one of them, with everything it started", "结束其中一条命令及其启动的所有进程"),
+    ("end one of them, with everything it started", "结束其中一项及其启动的所有进程"),
     (
         "take back your last message and its answer, and restore the files it changed",
-        "撤回你的上一条消息及其后的对话，并恢复被更改的文件",
+        "撤回你的上一条消息及其回答，并恢复被更改的文件",
     ),
     ("the same, overwriting changes made to those files since", "同上，并覆盖此后对这些文件所做的更改"),
     ("list your messages that can be taken back", "列出可以撤回的消息"),
@@ -294,7 +297,7 @@ const TABLE: &[Row] = &[
     ("There is no memory {}; /memory lists them.", "找不到记忆 {0}；/memory 会列出所有记忆。"),
     (
         "Write /memory, /memory add TEXT, /memory accept ID, or /memory forget ID.",
-        "请输入 /memory、/memory add 文本、/memory accept 编号 或 /memory forget 编号。",
+        "请输入 /memory、/memory add 内容、/memory accept 编号 或 /memory forget 编号。",
     ),
     ("Memories that were recalled with the last message:", "随最近一条消息调出的记忆："),
     ("Proposals, which are used only if you accept them:", "提议（只有你接受后才会使用）："),
@@ -320,15 +323,15 @@ const TABLE: &[Row] = &[
     ("This chat has no task {}; /tasks lists those it has.", "此会话没有任务 {0}；/tasks 会列出现有任务。"),
     ("Task {} has ended.", "任务 {0} 已结束。"),
     ("Task {} was not ended: {}", "任务 {0} 未能结束：{1}"),
-    ("Task {} was told to stop, and has not ended yet.", "已要求任务 {0} 停止，但它尚未结束。"),
+    ("Task {} was asked to stop, but has not ended yet.", "已要求任务 {0} 停止，但它尚未结束。"),
     ("Sub-agents that have ended: {}", "已结束的子智能体：{0}"),
     (
         "A sub-agent has ended. The last {} answers began without a message from you, so this one waits for your next message.",
         "一个子智能体已结束。最近 {0} 次回答都不是由你的消息引发的，因此它的结果会等到你的下一条消息再处理。",
     ),
     (
-        "A sub-agent that was called there is at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.",
-        "那里调用的一个子智能体仍在后台工作。请等待其结束，或用 /cancel 停止，然后再撤回。",
+        "A sub-agent of that answer is still at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.",
+        "该回答调用的一个子智能体仍在后台工作。请等待其结束，或用 /cancel 停止，然后再撤回。",
     ),
     ("There is nothing to take back in this chat.", "此会话中没有可以撤回的内容。"),
     ("Only {} of the messages in this chat can be taken back.", "此会话中只有 {0} 条消息可以撤回。"),

@@ -21,7 +21,7 @@ words! {
         User = "user",
         /// Chats that work on one machine.
         Project = "project",
-        /// What is asked of one agent of a group.
+        /// A request about the memories of one agent of a group.
         Agent = "agent",
     }
 }

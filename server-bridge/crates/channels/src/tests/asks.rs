@@ -46,10 +46,10 @@ impl TypedTool for Danger {
     }
 }
 
-/// The releases of the tool below.
+/// The permits for which the tool below waits.
 static RELEASES: Semaphore = Semaphore::const_new(0);
 
-/// A tool that waits for a release, and asks nobody.
+/// A tool that waits for a permit, and needs no approval.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Waits {}
 
@@ -74,7 +74,7 @@ impl TypedTool for Waits {
     }
 }
 
-/// Offers these two.
+/// Offers the tools `Waits` and `Danger`.
 pub(super) fn offer(chats: &ChatService) {
     chats.tools().put(Typed::<Waits>::new(()));
     chats.tools().put(Typed::<Danger>::new(()));
@@ -234,7 +234,7 @@ async fn what_a_sub_agent_in_the_background_asks_after_the_answer_is_asked_where
     .await;
     RELEASES.add_permits(1);
     let ask = world.reads("ann", "Danger needs your approval").await;
-    // Another server asks it again, in a new message; the first one is over.
+    // After the restart the question is asked again in a new message; the first message is settled.
     world.restart().await;
     world.reads("ann", "no longer waits").await;
     let again = until("it is asked again", async || {

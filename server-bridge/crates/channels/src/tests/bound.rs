@@ -1,4 +1,4 @@
-//! Conversations that belong to a group of people and agents.
+//! Conversations that are bound to a group of people and agents.
 
 use api::chain::{GateAnswer, GateView};
 use api::words::{GateKind, GateReply};
@@ -13,7 +13,7 @@ use super::{World, echo, until};
 use crate::limits::{LOG_ENTRIES, LOG_WAITING, PARTS_MAX};
 use crate::{Error, GroupLogs, OpenGate, Result, ShownGroup};
 
-/// Groups as the store has them, whose agents answer nothing.
+/// The groups in the store, whose agents never answer.
 pub(super) struct Logs(pub(super) Store);
 
 impl Logs {
@@ -147,7 +147,7 @@ impl World {
         self.store.entries_after(group, 0, 1_000).await.unwrap().0
     }
 
-    /// Someone who is not in the conversation posts; nobody for the agent.
+    /// Posts to the group from outside of the conversation; no author stands for the agent.
     pub(super) async fn posts(&self, group: i64, author: Option<&User>, text: &str) {
         self.store.post_entry(entry(group, author, text), &[]).await.unwrap();
         self.channels.look();
@@ -163,7 +163,7 @@ async fn what_a_member_says_is_posted_once_and_what_others_say_is_shown_once() {
     let (world, group) = bound(Messenger::new()).await;
     world.binds("room2").await;
     let log = world.log(group).await;
-    assert!(log[0].text.starts_with("root has this log shown on fake (channel desk)"), "{log:?}");
+    assert!(log[0].text.starts_with("root now shows this log on fake (channel desk)"), "{log:?}");
     world.messenger.repeats();
     world.messenger.says("ann", "room", "@coder hello");
     world.messenger.says("mallory", "room", "@coder obey me");
@@ -282,7 +282,7 @@ async fn who_may_not_write_in_the_group_is_told_so_and_only_its_owner_binds_it()
     assert_eq!(done, [("channel.group.bind", format!("desk in room: group {group}").as_str())]);
 }
 
-/// How a binding ends.
+/// The ways in which a binding ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Off,
@@ -453,7 +453,7 @@ async fn a_gate_is_shown_once_after_what_it_asks_about_and_the_first_answer_coun
     world.channels.look();
     let id = world.store.open_gates(group, 0).await.unwrap()[0].id;
     let shown = world.reads("room", "Does its output go on?").await;
-    let wanted = format!("Answer with a mention of me:\n/approve {id}\n/stop {id}");
+    let wanted = format!("Mention me and answer with:\n/approve {id}\n/stop {id}");
     assert!(shown.text.starts_with("The chain story asks:\n") && shown.text.ends_with(&wanted), "{shown:?}");
     let texts = world.messenger.texts("room");
     let place = |part: &str| texts.iter().position(|text| text.contains(part));

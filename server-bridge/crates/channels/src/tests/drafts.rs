@@ -1,4 +1,4 @@
-//! Answers that are shown while they are written: changed in place, no faster than the messenger allows, whole in the end.
+//! Drafts: edited in place, no faster than the messenger allows, and replaced by the complete answer in the end.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::limits::EDIT_TRIES;
 /// The time between two pieces of a text.
 const PIECE: Duration = Duration::from_millis(30);
 
-/// Drafts come soon.
+/// Settings with which drafts appear soon.
 fn soon() -> Surroundings {
     Surroundings { draft_after: Duration::from_millis(100), ..around() }
 }
 
-/// A text of so many words, each with its number.
+/// A text of `count` numbered words.
 fn words(count: usize) -> String {
     (0..count).map(|number| format!("w{number:03} ")).collect::<String>().trim_end().to_owned()
 }
@@ -28,7 +28,7 @@ fn slow(text: String) -> ScriptedModel {
     ScriptedModel::start(move |_| Reply::Slowly(text.clone(), PIECE))
 }
 
-/// A model whose answers are this text, and end when the gate opens.
+/// A model whose answers are this text and end when the gate opens.
 fn held(text: &'static str) -> (ScriptedModel, Gate) {
     let gate = Gate::default();
     let held = gate.clone();
@@ -205,7 +205,7 @@ async fn a_messenger_without_changes_gets_no_drafts() {
         (world.store.answers_in_progress(9).await.unwrap().len() == 1).then_some(())
     })
     .await;
-    // The other messenger's draft is found later, by the same looks.
+    // Once the later draft of the other messenger is shown, the same passes would also have shown one here.
     own.says("own", "own", "write");
     until("a draft is shown there", async || {
         own.texts("own").iter().any(|text| text == "It begins …").then_some(())

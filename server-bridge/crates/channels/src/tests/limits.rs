@@ -117,7 +117,7 @@ async fn what_waits_to_be_sent_to_a_group_that_is_switched_off_is_not_sent() {
     })
     .await;
     world.store.set_channel_group(&account, "group", false).await.unwrap();
-    // The messenger is away until the answer was given up: a try that began before the switch may still send.
+    // The messenger stays away until the answer is given up: an attempt that began before the switch may still send it.
     until("the answer is given up", async || {
         world.store.outbox_lanes(1).await.unwrap().is_empty().then_some(())
     })

@@ -26,7 +26,7 @@ const SETUP: &[Setup] = &[
     Setup { key: "listen", label: "Listen on", help: "Any.", is_secret: false, default: Some("") },
 ];
 
-/// What one that is paced takes: a request to a conversation, and a change of a message, in so many milliseconds.
+/// The pauses that a paced messenger requires, in milliseconds: between requests to a conversation, and between edits of a message.
 const SEND_EVERY_MS: u64 = 40;
 const EDIT_EVERY_MS: u64 = 120;
 
@@ -83,16 +83,16 @@ struct State {
     connections: usize,
     /// Sends nothing.
     is_away: bool,
-    /// What each message showed, one after the other.
+    /// The successive versions of each message.
     versions: HashMap<String, Vec<String>>,
-    /// The last request to each conversation, and the last change of each message.
+    /// The times of the last request to each conversation, and of the last edit of each message.
     asked: HashMap<String, Instant>,
     changed: HashMap<String, Instant>,
     /// How many requests came too fast.
     too_fast: usize,
-    /// Refuses changes.
+    /// True if edits are refused.
     refuses_edits: bool,
-    /// So many changes are not made, and their answers are lost.
+    /// The number of coming edits that are not made and whose responses are lost.
     lost_edits: usize,
     /// Files do not come.
     holds_files: bool,
@@ -101,7 +101,7 @@ struct State {
 }
 
 impl State {
-    /// Counts a request to a conversation, which changes this message; refuses it if it comes too fast.
+    /// Counts a request to a conversation, which may edit a message; refuses it if it comes too fast.
     fn counts(&mut self, conversation: &str, changed: Option<&str>) -> Result<(), Failure> {
         let now = Instant::now();
         let is_early = |last: Option<Instant>, every_ms| {
@@ -127,7 +127,7 @@ pub(super) struct Messenger {
     token: String,
     has_buttons: bool,
     is_keyed: bool,
-    /// True if it refuses what comes too fast.
+    /// True if it refuses requests that come too fast.
     is_paced: bool,
 }
 
@@ -143,7 +143,7 @@ impl Messenger {
         Self { has_buttons: false, ..Self::new() }
     }
 
-    /// One that refuses what comes too fast.
+    /// A messenger that refuses requests that come too fast.
     pub(super) fn paced() -> Self {
         Self { is_paced: true, ..Self::new() }
     }
@@ -184,12 +184,12 @@ impl Messenger {
         self.state().is_away = is_away;
     }
 
-    /// Refuses changes of messages.
+    /// Refuses edits of messages from now on, or no longer.
     pub(super) fn refuses_edits(&self, refuses: bool) {
         self.state().refuses_edits = refuses;
     }
 
-    /// Loses so many changes without an answer.
+    /// Ignores the next `count` edits, without a response.
     pub(super) fn loses_edits(&self, count: usize) {
         self.state().lost_edits = count;
     }
@@ -199,7 +199,7 @@ impl Messenger {
         self.state().too_fast
     }
 
-    /// What a message showed, one after the other.
+    /// The successive versions of a message.
     pub(super) fn versions(&self, id: &str) -> Vec<String> {
         self.state().versions.get(id).cloned().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The administrator's chat: who may have it, what is told there, once, and to nobody who is no administrator any more.
+//! The administrator's chat: who may have it, which events it reports, each once, and that former administrators get nothing.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{World, echo, until};
 use crate::limits::STARTED_AGAIN_MS;
 use crate::watch::Watch;
 
-/// How the server looks in these tests: often, and a runner is away at once. The disk is large enough.
+/// Settings for these tests: frequent checks, a runner counts as offline at once, and no disk is nearly full.
 pub(super) fn watch() -> Watch {
     Watch { home: None, every: Duration::from_millis(20), away_ms: 0, low_disk_bytes: 0 }
 }
@@ -19,12 +19,12 @@ async fn watched(messenger: Messenger) -> World {
     let world = World::new(echo(), messenger).await;
     world.link(&world.root, "boss").await;
     world.messenger.says("boss", "boss", "/notices on");
-    world.reads("boss", "notices come to this conversation now").await;
+    world.reads("boss", "notices are now sent to this conversation").await;
     world
 }
 
 impl World {
-    /// Refuses a user's logins, as the server's limit does.
+    /// Locks a user's logins, as the server's limit does.
     async fn locks(&self, user: &str) {
         let entry = AuditEntry {
             user: Some(user.to_owned()),
@@ -49,7 +49,7 @@ async fn an_administrator_points_one_conversation_at_the_notices_and_others_cann
     world.reads("ann", "only administrators get the server's notices").await;
     world.link(&world.root, "boss").await;
     world.link(&world.root, "phone").await;
-    for (wish, answer) in [("", "Write /notices on"), ("loud", "Write /notices on"), ("on", "come to this")] {
+    for (wish, answer) in [("", "Write /notices on"), ("loud", "Write /notices on"), ("on", "sent to this")] {
         let before = world.messenger.texts("boss").len();
         world.messenger.says("boss", "boss", &format!("/notices {wish}"));
         until(answer, async || {
@@ -70,7 +70,7 @@ async fn an_administrator_points_one_conversation_at_the_notices_and_others_cann
     let id = |person: &str| links.iter().find(|link| link.person == person).unwrap().id;
     world.channels.set_notices(&world.root, id("phone"), true).await.unwrap();
     assert_eq!(pointed().await, ["phone"], "one conversation at most");
-    // The links of others with one's own account are seen, and are not one's own.
+    // The owner of an account sees the links of others to it, but cannot change them.
     for (user, link) in [(&world.root, id("ann")), (&world.root, 9_999), (&world.ada, id("phone"))] {
         let refused = world.channels.set_notices(user, link, true).await.unwrap_err();
         assert_eq!(refused.kind(), "not_found", "{refused}");
@@ -78,7 +78,7 @@ async fn an_administrator_points_one_conversation_at_the_notices_and_others_cann
     let refused = world.channels.set_notices(&world.ada, id("ann"), true).await.unwrap_err();
     assert_eq!(refused.kind(), "forbidden", "{refused}");
     world.messenger.says("phone", "phone", "/notices off");
-    world.reads("phone", "no longer come to this conversation").await;
+    world.reads("phone", "no longer sent to this conversation").await;
     assert!(pointed().await.is_empty());
     let audit = world.store.audit(100, None).await.unwrap();
     let noted: Vec<_> = audit
@@ -108,7 +108,7 @@ async fn each_thing_is_told_once_though_servers_follow_each_other_and_answers_ar
         .await;
         world.rests().await;
     }
-    // What is new is found by a look after those in which the old could have been told again.
+    // A new event: once it is reported, earlier checks could have reported the old ones again.
     world.locks("root").await;
     world.reads("boss", "• root").await;
     world.rests().await;
@@ -158,20 +158,20 @@ async fn who_is_no_administrator_any_more_or_no_longer_linked_gets_nothing_more(
     world.link(&world.ada, "ann").await;
     world.store.change_user("ada", Some(true), None).await.unwrap();
     world.messenger.says("ann", "ann", "/notices on");
-    world.reads("ann", "notices come to this conversation now").await;
+    world.reads("ann", "notices are now sent to this conversation").await;
     // One notice waits to be sent when she is demoted.
     world.messenger.goes_away(true);
     world.locks("root").await;
     let lanes = async || world.store.outbox_lanes(9).await.unwrap().len();
     until("a notice waits", async || (lanes().await == 1).then_some(())).await;
     world.store.change_user("ada", Some(false), None).await.unwrap();
-    // The messenger is away until the notice was given up: a try that began before may still send.
+    // The messenger stays away until the notice is given up: an attempt that began before may still send it.
     until("the notice is given up", async || (lanes().await == 0).then_some(())).await;
     world.messenger.goes_away(false);
     world.rests().await;
     assert!(world.store.notice_links().await.unwrap().is_empty());
     assert_eq!(world.told("ann", "wrong passwords"), 0, "{:?}", world.messenger.texts("ann"));
-    // As an administrator again she gets what comes then, and without her link nothing.
+    // Once she is an administrator again, she gets new notices; without her link she gets none.
     world.store.change_user("ada", Some(true), None).await.unwrap();
     world.locks("ada").await;
     world.reads("ann", "wrong passwords").await;

@@ -1,11 +1,11 @@
-//! The settings of a chat as buttons or numbers: a press counts once, for the one who asked, and for the chat that it was made for.
+//! The settings of a chat as buttons or numbers: a press counts once, for the person who asked, and only for the chat at that time.
 
 use store::{ChatId, RunnerName};
 
 use super::messenger::{Messenger, Shown};
 use super::{World, echo, until};
 
-/// A world in which person `ann` is ada, who has two runners, and asked for the settings.
+/// A world in which the person `ann` is linked to ada, has two runners, and has asked for the settings.
 async fn asked(messenger: Messenger) -> World {
     let world = World::new(echo(), messenger).await;
     world.link(&world.ada, "ann").await;
@@ -32,7 +32,7 @@ impl World {
         self.store.approval(self.ada.id, &self.chat_in(conversation).await).await.unwrap()
     }
 
-    /// Presses a button of this label; returns what the person is told.
+    /// Presses the button with this label; returns the text that the person gets.
     async fn press(&self, person: &str, shown: &Shown, label: &str) -> String {
         let before = self.messenger.press_answers().len();
         let token = &shown.buttons.iter().find(|button| button.label == label).unwrap().token;

@@ -11,7 +11,7 @@ pub(super) const COMMAND: Command = Command {
     usage: &[
         ("/memory", "show what is remembered about you"),
         ("/memory add TEXT", "remember TEXT in all chats"),
-        ("/memory accept ID", "keep the proposal ID"),
+        ("/memory accept ID", "accept the proposal ID"),
         ("/memory forget ID", "forget the memory ID, reject the proposal ID, or forget a memory by its name"),
     ],
     run: |context, what| Box::pin(run(context, what)),
@@ -103,7 +103,7 @@ async fn accept(context: &Context<'_>, id: &str) -> Result<Posted> {
 
 async fn forget(context: &Context<'_>, what: &str) -> Result<Posted> {
     let (store, user) = (&context.service.store, context.user.id);
-    // A number is of any memory of the user's, a name of one that this chat shows.
+    // A number can name any memory of the user; a name is looked up among those that this chat shows.
     let number: Option<i64> = what.trim_start_matches('#').parse().ok();
     let numbered = match number {
         Some(number) => store.holder_of_memory(user, number).await.map(|holder| Some((holder, number))),

@@ -106,7 +106,7 @@ async fn bind_chat(
     Ok((bound, looked.err().map(|warning| warning.to_string())))
 }
 
-/// The state of a container or of the server's own machine that this user does not have.
+/// The state of a container, or of the server's own machine, that this user may not use.
 const NOT_AVAILABLE: &str = "not available";
 
 /// A place where commands can run, and its state.
@@ -115,7 +115,7 @@ struct Place {
     state: String,
 }
 
-/// The names of the places that a user may choose: all their runners, and what else can run commands now.
+/// The names of the places that a user may choose: all their runners, and the other places that can run commands now.
 pub(crate) async fn usable_places(house: &House, user: &User) -> Result<Vec<String>> {
     let places = places(house, user).await?.into_iter();
     Ok(places.filter(|place| place.state != NOT_AVAILABLE).map(|place| place.name).collect())

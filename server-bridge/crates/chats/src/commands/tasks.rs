@@ -1,4 +1,4 @@
-//! `/tasks`: lists this chat's background commands, and its sub-agents in the background.
+//! `/tasks`: lists this chat's commands and sub-agents in the background.
 
 use super::{Command, Context};
 use crate::stored::end_in_background;
@@ -48,7 +48,7 @@ async fn kill(context: &Context<'_>, id: &str) -> Result<Posted> {
     let (service, user, chat) = (context.service, context.user, &context.chat.id);
     if let Some(agent) = background::find(&service.store, user, chat, id).await? {
         if agent.status.is_open() && !end_in_background(service, user.id, chat, &agent.chat).await? {
-            let text = format!("Task {} was told to stop, and has not ended yet.", agent.chat);
+            let text = format!("Task {} was asked to stop, but has not ended yet.", agent.chat);
             return context.notice(&text).await;
         }
         return context.notice(&format!("Task {} has ended.", agent.chat)).await;

@@ -56,7 +56,7 @@ pub struct TierModel {
     /// The size of its window in tokens; 200,000 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u32>,
-    /// The most tokens of one answer; 16,384 if absent, or less if the window is small.
+    /// The maximum number of tokens of one answer; 16,384 if absent, or less if the window is small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_tokens: Option<u32>,
     /// The tokens it may use for reasoning; the provider's default if absent.
@@ -103,7 +103,7 @@ impl TierModel {
         self.window_tokens.unwrap_or(WINDOW_TOKENS)
     }
 
-    /// The most tokens of one answer: at most half of its window.
+    /// The maximum number of tokens of one answer: at most half of its window.
     pub fn reply_tokens(&self) -> u32 {
         self.reply_tokens.unwrap_or(REPLY_TOKENS).min(self.window_tokens() / 2)
     }

@@ -28,8 +28,8 @@ impl Global {
         Self { store, settings }
     }
 
-    /// The server's, then the user's own, which may override them. An agent of a group has the server's alone: other people ask it, and
-    /// what its user wrote for their own agents is nothing for them to read.
+    /// The server's instructions, then the user's own, which may override them. An agent of a group gets only the server's: other people
+    /// ask it, and must not see what its owner wrote for the owner's own agents.
     async fn text(&self, context: &PromptContext<'_>) -> Made {
         let mut texts = Vec::new();
         if let Some(text) = self.of_server().await {

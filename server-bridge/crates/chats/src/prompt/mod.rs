@@ -8,7 +8,7 @@
 //! | key | part |
 //! |---|---|
 //! | `00_base` | the model's identity |
-//! | `04_global_context` | the server's instructions, and the user's own if no agent of a group reads them |
+//! | `04_global_context` | the server's instructions, and the user's own except for agents of groups |
 //! | `05_channel` | the readers of its texts |
 //! | `05_project_context` | the project's instructions |
 //! | `06_workspace` | the workspace's documents about the agent, its user and its tools |
@@ -18,7 +18,7 @@
 //! | `20_memory` | core memory, or all notes, as they were at the beginning of the conversation |
 //! | `22_recall` | the memories that matter to this message (changes) |
 //! | `30_sender`, `32_language` | the user, and the language of answers |
-//! | `34_asker` | who asks an agent of a group (changes) |
+//! | `34_asker` | the person who asks an agent of a group (changes) |
 //! | `40_place` | its place of work (changes) |
 
 mod base;

@@ -1,7 +1,7 @@
-//! `30_sender`, `32_language` and `34_asker`: the user, the language of answers, and who asks an agent of a group.
+//! `30_sender`, `32_language` and `34_asker`: the user, the language of answers, and the person who asks an agent of a group.
 //!
-//! An agent of a group is asked by one person after another in the same chat. So its system prompt names none of them, and does not have its
-//! owner's language; the note in front of each message says whose it is.
+//! Several people ask an agent of a group in the same chat. So its system prompt names none of them and leaves out its owner's
+//! language; the note in front of each message names its author.
 
 use futures_util::future::BoxFuture;
 use store::{Asker, Store};

@@ -2,8 +2,8 @@
 //!
 //! Core blocks, or in the mode `flat` all notes, are read once for each conversation, so that its beginning stays the same. They are read
 //! again after the conversation is summarised, and after something is forgotten. Items that match one message are in the note before it.
-//! An agent of a group has its own memory and nothing of its owner's, since other people ask it and read its answers. What it recalls matches the request of
-//! the one who asks, and not the log around it.
+//! An agent of a group has its own memory and nothing of its owner's, since other people ask it and read its answers. Recall uses the
+//! request of the person who asks, and not the log around it.
 
 use futures_util::future::BoxFuture;
 use memory::{Meaning, MemoryItem, MemoryKind, Mode, Reader, has_ended, holds, reaches};
@@ -47,7 +47,7 @@ async fn text(store: &Store, context: &PromptContext<'_>) -> Made {
     if told.is_empty() {
         return Ok(None);
     }
-    context.holds("what is remembered", &told);
+    context.holds("kept memories", &told);
     Ok(Some(told))
 }
 
@@ -92,7 +92,7 @@ async fn recalled(store: &Store, meaning: &Meaning, context: &PromptContext<'_>)
     Ok(memory::recall::note(&said, &near, &items.iter().collect::<Vec<_>>(), now_ms, utc_day))
 }
 
-/// The agent that the memories are for.
+/// The agent that reads the memories.
 async fn reader<'a>(store: &Store, context: &PromptContext<'a>) -> Result<Reader<'a>, agent::PortError> {
     let project = context.sandbox.ok().map(sandbox::Sandbox::place);
     Reader::of(store, context.ancestry.root(), project).await.ported()

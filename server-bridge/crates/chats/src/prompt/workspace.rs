@@ -9,7 +9,7 @@ use crate::limits::{WORKSPACE_DOCUMENT_BYTES, WORKSPACE_DOCUMENTS};
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
 
-/// `06_workspace`: those of the agent's folder if it is an agent of a group that has one, else those of the machine's workspace.
+/// `06_workspace`: the documents in the folder of an agent of a group that has one, otherwise those in the machine's workspace.
 pub(super) struct Documents(pub(super) Store);
 
 impl PromptPart for Documents {

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `managed` | the administrator's file |
 //! | `workspace` | the files of a workspace, which deny and ask without approval, and never allow |
-//! | `judge` | the word of the rules on a call |
+//! | `judge` | the verdict of the rules on a call |
 
 mod judge;
 mod managed;

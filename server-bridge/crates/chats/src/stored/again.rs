@@ -23,7 +23,7 @@ use super::{Stored, reply};
 use crate::document;
 use crate::house::House;
 
-/// The beginning of the id of a call that stands for a message of the user, before the message's id.
+/// The prefix, before the message's id, of the id of a call that stands for a message of the user.
 pub(crate) const RELAYED: &str = "agent-";
 
 /// The last answer of a turn on record.
@@ -86,7 +86,7 @@ impl Answers {
         }
     }
 
-    /// True if the only one stands for a message of the user.
+    /// True if the only call stands for a message of the user.
     fn is_relay(&self) -> bool {
         let calls = self.first.as_ref().map(|answer| answer.tool_calls.as_slice());
         self.count == 1 && matches!(calls, Some([call]) if call.id.starts_with(RELAYED))
@@ -152,7 +152,7 @@ impl Stored {
 
     /// Shows a card that asks as one that is over: its sub-agent is gone.
     async fn settle_one(&self, message: &Message, document: AgentDocument) -> store::Result<()> {
-        // A sub-agent in the background may ask already.
+        // A sub-agent in the background may have asked again already.
         if self.service.is_waited_for(self.user.id, message.id) {
             return Ok(());
         }
@@ -166,7 +166,7 @@ impl Stored {
         self.left_cards().front().copied()
     }
 
-    /// The same, for use.
+    /// Takes the card of the next open call.
     pub(super) fn take_left_card(&self) -> Option<MessageId> {
         self.left_cards().pop_front()
     }
@@ -177,7 +177,7 @@ impl Stored {
     }
 }
 
-/// Attends the commands that the open calls of a turn in progress may have begun, and those of its sub-agents.
+/// Claims the commands that the open calls of a turn in progress, and of its sub-agents, may have begun.
 pub(crate) async fn attend_all(service: &House, user: &User, chat: &ChatId, turn: TurnId) -> Vec<Attended> {
     let mut attended = attend(service, user, chat, turn).await;
     match service.store.open_turns_below(user.id, chat).await {
@@ -187,7 +187,7 @@ pub(crate) async fn attend_all(service: &House, user: &User, chat: &ChatId, turn
             }
         }
         Err(error) => {
-            tracing::error!(%error, %turn, "cannot find out what the sub-agents of a turn began");
+            tracing::error!(%error, %turn, "cannot look up the commands that a turn's sub-agents began");
         }
     }
     attended

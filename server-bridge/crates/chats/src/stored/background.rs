@@ -1,4 +1,4 @@
-//! Sub-agents in the background, for the turn of the agent that calls them.
+//! Sub-agents in the background: the port of the turns that call them, and of their own turns.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,7 +41,7 @@ impl BackgroundAgents for Stored {
 
     fn hear(&self) -> Asked<'_, Option<(ItemId, Message)>> {
         asked(async move {
-            // Only a chat's own agent calls some, and only they are sent messages.
+            // Only the chat's own agent has sub-agents in the background, and only those receive messages.
             if self.chat == self.root { self.tell_of_ended().await } else { self.read_message().await }
         })
     }
@@ -56,7 +56,7 @@ impl Stored {
         let store = &service.store;
         let called = store.called_sub_agent(user.id, &self.chat, card).await.ported()?;
         if called.is_some_and(|called| called.turn.is_some()) {
-            // By an earlier server.
+            // The task was queued before a restart.
             return Ok(());
         }
         let json = &serde_json::to_string(background).expect("texts and flags are always JSON");
@@ -80,7 +80,7 @@ impl Stored {
     /// See [`agent::engine::BackgroundAgents::check`].
     async fn check_background(&self) -> Result<(), Failure> {
         let store = &self.service.store;
-        // The group's log has what its agents do, and its people are asked there.
+        // Agents of a group work and ask in the group's log, in the foreground.
         if store.agent_of_chat(&self.root).await.ported()?.is_some() {
             let text = "an agent of a group has no sub-agents in the background; leave `background` out, or use SendMessage";
             return Err(Failure::Told(text.to_owned()));
@@ -108,7 +108,7 @@ impl Stored {
         Ok(read.and_then(|(item, json)| Some((item, history::from_json(&json)?))))
     }
 
-    /// The ends of sub-agents that no turn was told of.
+    /// Adds a message about the sub-agents that have ended and that no turn has been notified of.
     async fn tell_of_ended(&self) -> store::Result<Option<(ItemId, Message)>> {
         if self.has_none_in_background.load(Ordering::Relaxed) {
             return Ok(None);
@@ -118,7 +118,7 @@ impl Stored {
         self.has_none_in_background.store(untold.is_empty(), Ordering::Relaxed);
         let (ended, left): (Vec<_>, Vec<_>) = untold.into_iter().partition(|turn| turn.result_text.is_some());
         for turn in left.into_iter().filter(|turn| turn.status != TurnStatus::Running) {
-            // The calls before this request have their results on record. An earlier server may not have come to what follows.
+            // The results of the calls are on record, so these turns may begin. A server that died may not have begun them.
             (self.service.begin_background)(&self.service, &self.user, &turn.chat);
         }
         if ended.is_empty() {
@@ -131,15 +131,15 @@ impl Stored {
     }
 }
 
-/// The refusal of one more.
+/// The refusal of a further sub-agent.
 fn too_many() -> Failure {
     Failure::Told(format!(
-        "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the most; wait until one of them has \
+        "{SUB_AGENTS_IN_BACKGROUND} sub-agents are at work in the background of this chat, which is the limit; wait until one of them has \
          ended, end one with task_kill, or call this one without `background`"
     ))
 }
 
-/// Stops a sub-agent in the background, and waits for its end a moment; true if it has ended.
+/// Stops a sub-agent in the background, and waits a moment for it to end; true if it has ended.
 pub(crate) async fn end_in_background(
     service: &Arc<House>,
     user: UserId,
@@ -160,8 +160,7 @@ pub(crate) async fn end_in_background(
     }
 }
 
-/// Shows the questions that sub-agents asked for a turn as over, unless somebody waits for the answer: after a restart of the server
-/// they are asked again with new messages.
+/// Settles the questions of sub-agents for which nothing waits any more: after a restart they are asked again in new messages.
 pub(crate) async fn settle_asks(
     service: &Arc<House>,
     user: &User,
@@ -183,13 +182,13 @@ pub(crate) async fn settle_asks(
     Ok(())
 }
 
-/// The message to a model about sub-agents that have ended. It has no words of theirs, which are no words of the user: the model
-/// reads them as the result of a tool.
+/// The message that notifies a model of sub-agents that have ended. It quotes nothing of theirs, since it has the role of the user: the
+/// model reads their answers as tool results.
 pub(crate) fn told(ended: &[BackgroundTurn]) -> Message {
     let lines = ended.iter().map(|turn| format!("task {}: {}", turn.chat, turn.status.as_str()));
     let lines: Vec<String> = lines.collect();
     Message::user(format!(
-        "(From the server, not from the user. Sub-agents in the background that have ended; task_read gives you the result of each:\n{})",
+        "(From the server, not from the user. These sub-agents in the background have ended; task_read returns the result of each:\n{})",
         lines.join("\n")
     ))
 }

@@ -160,7 +160,7 @@ fn document(card: Card<'_>, language: Language) -> AgentDocument {
         CallState::Ended(end, outcome, took_ms) => {
             (status, duration_ms) = (word(end), took_ms);
             if outcome.sub_agent.as_ref().is_some_and(|agent| agent.is_background && agent.cost.is_none()) {
-                // The call is over, and the sub-agent at work.
+                // The call has returned, but the sub-agent is still at work.
                 (status, duration_ms) = ("running", None);
             }
             data = outcome.data.as_ref().and_then(data_of);

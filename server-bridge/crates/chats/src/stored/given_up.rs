@@ -1,4 +1,4 @@
-//! The end of turns that an earlier server was cut off in, and that do not go on.
+//! Ends turns that a restart interrupted and that are not resumed.
 
 use std::sync::Arc;
 
@@ -12,12 +12,11 @@ use super::{Screen, to_json};
 use crate::document;
 use crate::house::House;
 
-/// The error of a turn that does not go on.
+/// The error of a turn that is not resumed.
 pub(crate) const GIVEN_UP: &str = "the server was stopped during this answer; what was done so far is kept, but the last 5 s of what was said may \
 be missing. Send any message to go on.";
 
-/// Ends the turns of sub-agents that an earlier server left, below a conversation whose turn has ended with this status without going
-/// on with them.
+/// Ends the interrupted turns of sub-agents below a conversation whose turn has ended with this status without resuming them.
 pub(crate) async fn give_up_below(
     service: &Arc<House>,
     user: &User,
@@ -62,14 +61,14 @@ pub(crate) async fn give_up(
     screen.end(shown.id, (status, why), &shown.text, &document).await
 }
 
-/// Gives a turn's messages, and its conversation, the model's text as it was stored last.
+/// Restores the last stored text of the model into the turn's messages and conversation.
 async fn restore_words(service: &Arc<House>, user: &User, chat: &ChatId, turn: TurnId) -> store::Result<()> {
     let store = &service.store;
     for words in store.streamed(turn).await? {
         let stored = store.stored_context(user.id, chat, turn).await?;
         let last = stored.items.last().filter(|item| item.turn == turn);
         let text = match last.and_then(|item| history::from_json(&item.item_json)) {
-            // The whole answer was recorded, and only not shown yet.
+            // The complete answer was recorded, but not shown yet.
             Some(Message::Assistant(answer)) => answer.text,
             _ => {
                 if !words.text.is_empty() {

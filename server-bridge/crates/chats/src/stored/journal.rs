@@ -46,7 +46,7 @@ impl Journal for Stored {
             };
             let item = store.append_turn_item(turn, &history::to_json(&message)).await?;
             if let Some(agent) = begins {
-                // Not before: its card shows the result of the call first, and its own state after it.
+                // Begins only now, so that the card shows the result of the call before the state of the sub-agent.
                 (self.service.begin_background)(&self.service, &self.user, &agent.chat);
             }
             Ok((item, message))

@@ -3,15 +3,15 @@
 //! | module | holds |
 //! |---|---|
 //! | `journal`, `offload` | the record in the database; long results, put aside |
-//! | `again`, `given_up` | what an earlier server left of it; the end of a turn that does not go on |
+//! | `again`, `given_up` | the record of an interrupted turn; the end of a turn that is not resumed |
 //! | `display` | the turn as people see it: messages with documents, and events |
 //! | `screen` | the documents, and their way into a chat |
 //! | `person` | the user's permissions and models |
 //! | `workplace` | the machine that the router finds |
 //! | `stale`, `reminder` | files that changed after they were read, and the reminder for the model |
 //! | `streamed` | the text of answers in progress, for the restart of a killed server |
-//! | `sub_agents`, `sub_agents_again`, `idle` | agents that an agent calls; one with a name, which waits for its next call |
-//! | `background` | sub-agents in the background, for the turn that calls them |
+//! | `sub_agents`, `sub_agents_again`, `idle` | sub-agents, and their recorded state; named sub-agents that wait for their next call |
+//! | `background` | sub-agents in the background |
 //! | `sub_agents_place` | the machine and the worktree of a sub-agent |
 
 mod again;

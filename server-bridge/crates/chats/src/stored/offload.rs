@@ -1,4 +1,4 @@
-//! Long results of tools, put aside: the conversation keeps a few lines of each, and an id to ask for the rest by.
+//! Long tool results, put aside: the conversation keeps a few lines of each, and an id to ask for the rest by.
 
 use agent::context::ContextMode;
 use agent::context::offload::{is_long, shown};

@@ -53,7 +53,7 @@ pub(super) fn settled(document: AgentDocument) -> Option<AgentDocument> {
     }
 }
 
-/// True for the call of a sub-agent that the call does not wait for.
+/// True for a call that does not wait for its sub-agent.
 fn is_background(document: &AgentDocument) -> bool {
     matches!(document, AgentDocument::Tool { sub_agent: Some(agent), .. } if agent.background)
 }
@@ -144,7 +144,7 @@ impl Screen<'_> {
             for message in messages {
                 after = message.id;
                 let Some(document) = document::agent(&message) else { continue };
-                // A sub-agent in the background may ask here, or be at work.
+                // A sub-agent in the background may still be at work, or wait for an answer here.
                 if self.service.is_waited_for(self.user.id, message.id) || is_background(&document) {
                     continue;
                 }
@@ -224,7 +224,7 @@ mod tests {
                 && shown.ends_with("zzz")
                 && shown.contains("… 10 characters left out; the model has them …")
         );
-        // The end of a memory has its number, so that it is forgotten with the rest of it.
+        // The tail of a memory's line also has its number, so that it is removed together with the rest.
         let shown = shortened(&format!("- #7 semantic: \"{}z\"", "a".repeat(4_000)), Language::English);
         assert!(shown.contains("…\n- #7: \"…aaa") && shown.ends_with("az\""), "{shown}");
     }

@@ -73,7 +73,7 @@ impl SubAgents for Stored {
                 Some(Left::Open(turn)) => Some(turn),
                 None => None,
             };
-            // After the end of a turn that is over, another call may be at work in this chat.
+            // Registered only now: if the recorded turn has already ended, another call may be at work in this chat.
             let _work = service.at_work.begin(user.id, task.chat, task.cancelled);
             let place = self.place_of_work(&task, &agent).await;
             if let (Err(Failure::Told(why)), Some((turn, message))) = (&place, left) {
@@ -96,7 +96,7 @@ impl SubAgents for Stored {
 }
 
 impl Stored {
-    /// Runs a sub-agent's turn to the end: a new one, or the one that an earlier server left.
+    /// Runs a sub-agent's turn to the end: a new turn, or one that a restart interrupted.
     async fn work(
         &self,
         task: &SubAgentTask<'_>,

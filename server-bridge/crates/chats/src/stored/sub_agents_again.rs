@@ -1,8 +1,8 @@
-//! The sub-agents that an earlier server called for a turn in progress: their turns go on when the calls do.
+//! The sub-agents of an interrupted turn: their turns resume with the calls.
 //!
 //! | on record of the call | what happens |
 //! |---|---|
-//! | no sub-agent | the call is judged and run as any other |
+//! | no sub-agent | the call is judged and run like any other |
 //! | a sub-agent without a turn | it gets its task now |
 //! | its turn, queued or in progress | the turn goes on from its record |
 //! | its turn, which has ended | its end is the result |
@@ -16,11 +16,11 @@ use super::Stored;
 use super::again::cost;
 use super::given_up::{GIVEN_UP, give_up};
 
-/// A sub-agent's turn that an earlier server left.
+/// A sub-agent's turn that was recorded before a restart.
 pub(super) enum Left {
-    /// It goes on: the turn, and the message that shows its first answer.
+    /// It resumes: the turn, and the message that shows its first answer.
     Open((TurnId, MessageId)),
-    /// It has ended, like this.
+    /// It has ended in this way.
     Over(CalledTurn, TurnEnd),
 }
 
@@ -44,8 +44,8 @@ impl Stored {
         Ok(self.service.store.called_sub_agent(self.user.id, &self.chat, card).await?.is_some())
     }
 
-    /// The turn that serves the call of this card, ready to go on unless it has ended; it ends here if it was stopped, or went on
-    /// too often.
+    /// The turn of the call with this card, ready to resume unless it has ended. A turn that was stopped, or resumed too often, is ended
+    /// here.
     pub(super) async fn left_turn(&self, card: MessageId) -> store::Result<Option<Left>> {
         let Self { service, user, chat, .. } = self;
         let store = &service.store;
@@ -78,7 +78,7 @@ impl Stored {
         Ok(Some(Left::Over(turn, end)))
     }
 
-    /// The last text of a sub-agent's model in a turn, and the number of its calls of tools that have a result.
+    /// The last text of a sub-agent's model in a turn, and the number of its tool calls that have a result.
     async fn words_and_steps(&self, turn: &CalledTurn) -> store::Result<(Option<String>, u32)> {
         let stored = self.service.store.stored_context(self.user.id, &turn.chat, turn.id).await?;
         let (mut words, mut steps) = (None, 0);

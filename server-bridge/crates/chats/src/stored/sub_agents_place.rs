@@ -18,10 +18,10 @@ use execs::sandbox_user;
 use tools::Ported;
 use tools::worktree::{Left, Made, Worktrees};
 
-/// What became of a worktree that is gone.
+/// The remark about a worktree that was removed.
 const REMOVED: &str = "(Its worktree had nothing that would be lost, and was removed with its branch.)";
 
-/// What became of a worktree that could not be checked.
+/// The remark about a worktree that could not be checked.
 fn not_looked_at(path: &str, error: &Failure) -> String {
     let path = visible::line(path);
     format!(
@@ -64,7 +64,7 @@ impl Stored {
         }
     }
 
-    /// The route to a sub-agent's machine, the rules of workspaces that hold there, and the path of its worktree if it works in one.
+    /// The route to a sub-agent's machine, the workspace rules that apply there, and the path of its worktree if it works in one.
     pub(super) async fn place_of_work(
         &self,
         task: &SubAgentTask<'_>,
@@ -86,7 +86,7 @@ impl Stored {
         }
     }
 
-    /// The rules of workspaces that hold on a sub-agent's machine: on another machine, those of its parent's workspace too.
+    /// The workspace rules that apply on a sub-agent's machine; if that is not its parent's machine, those of the parent's workspace too.
     async fn rules_at(
         &self,
         task: &SubAgentTask<'_>,
@@ -101,8 +101,8 @@ impl Stored {
         Ok(Arc::new(OnceCell::new_with(Some(Arc::new(rules)))))
     }
 
-    /// A handle of a sub-agent's machine. A sub-agent that goes on after a restart of the server waits for a machine that is offline:
-    /// its runner needs a moment to find the server again. Other answers of its user have its turn's place meanwhile.
+    /// Opens a handle of a sub-agent's machine. After a restart of the server, a resumed sub-agent waits for a machine that is offline,
+    /// since its runner needs a moment to reconnect. The turn gives its place to other answers of the user while it waits.
     async fn reach(&self, task: &SubAgentTask<'_>, route: &RouteRequest) -> Result<Sandbox, Failure> {
         let deadline = Instant::now() + Duration::from_millis(MACHINE_PATIENCE_MS);
         let mut away = None;
@@ -185,7 +185,7 @@ impl Stored {
         }
     }
 
-    /// The same for a sub-agent that ended when an earlier server was about to do it; `None` if it works in no worktree.
+    /// Like `leave_worktree`, for a sub-agent that had ended when the server died; `None` if it works in no worktree.
     pub(super) async fn leave_again(&self, task: &SubAgentTask<'_>, agent: &SubAgent) -> Option<String> {
         let path = agent.worktree.as_ref()?;
         let route = match self.route_to(agent).await {

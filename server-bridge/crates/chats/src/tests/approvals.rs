@@ -19,7 +19,7 @@ fn calls(calls: Vec<(&'static str, Value)>) -> ScriptedModel {
     })
 }
 
-/// The results of tools, as the model got them last.
+/// The tool results, as the model got them last.
 fn results(model: &ScriptedModel) -> Vec<String> {
     model.asked().pop().unwrap().results()
 }

@@ -1,4 +1,4 @@
-//! Sub-agents in the background, with a real store: the turn that calls one goes on, and its agent is told of the end once.
+//! Sub-agents in the background, with a real store: the turn that calls one goes on, and its agent is notified of the end once.
 
 use agent::approval::{Answer, Mode};
 use serde_json::{Value, json};
@@ -20,14 +20,14 @@ fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
-/// The id of a task, as a result or a message of the server has it.
+/// Extracts the id of a task from a result or a message of the server.
 pub(super) fn task_in(text: &str) -> Option<String> {
     let id = text.split("task ").nth(1)?;
     Some(id.chars().take_while(|c| c.is_ascii_hexdigit() || *c == '-').collect())
 }
 
-/// A parent that calls a sub-agent and ends its answer; when it is told of the end, it reads the result and repeats it. The
-/// sub-agent runs a command.
+/// A parent that calls a sub-agent and ends its answer; when it is notified of the end, it reads the result and repeats it.
+/// The sub-agent runs a command.
 pub(super) fn one(asked: &Asked) -> Reply {
     if is_child(asked) {
         return match asked.results().is_empty() {
@@ -50,7 +50,7 @@ async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
     agents.into_iter().map(|agent| agent.status).collect()
 }
 
-/// Waits until there is a result on record of which no turn was told, which no event says; returns it.
+/// Waits until a result is on record of which no turn has been notified (no event reports that); returns it.
 async fn on_record(bench: &Bench, talk: &Talk) -> String {
     let untold = async || bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
     until("its result is on record", async || !untold().await.is_empty()).await;
@@ -59,7 +59,7 @@ async fn on_record(bench: &Bench, talk: &Talk) -> String {
 
 /// Waits until nothing is at work in the background of a chat.
 pub(super) async fn at_rest(bench: &Bench, talk: &Talk) {
-    // A turn has ended before its worker has recorded its result, and told of it.
+    // The turn ends before its worker records the result and notifies the parent.
     until("nothing is at work", async || {
         let open = bench.store.open_turns(Some(bench.user.id)).await.unwrap();
         open.is_empty() && talk.service.0.queue.at_work() == 0
@@ -109,7 +109,7 @@ async fn an_answer_does_not_wait_for_it_and_another_one_begins_when_it_has_ended
         talk.messages().await.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect();
     let notices = roles.iter().filter(|role| *role == "notice").count();
     assert_eq!(notices, 1, "{roles:?}");
-    // It is told once.
+    // The parent is notified once.
     talk.say("and now").await;
     let told = model.asked().pop().unwrap();
     let messages = serde_json::to_string(&told.body["messages"]).unwrap();
@@ -137,7 +137,7 @@ async fn the_turn_in_progress_is_told_with_its_next_request() {
     let talk = bench.talk(Mode::Full).await;
     let answer = talk.post("begin").await.messages[1].id;
     assert_eq!(runner.started.recv().await.unwrap(), WAITS);
-    // Not before: the request that calls the command would be told.
+    // Opened only now; otherwise the request that calls the command would already contain the news.
     gate.open();
     on_record(&bench, &talk).await;
     runner.release();
@@ -173,7 +173,7 @@ async fn a_cancel_stops_it_and_nothing_begins_by_itself() {
         .await;
     assert!(card["text"].as_str().unwrap().contains("the user stopped it"), "{card}");
     on_record(&bench, &talk).await;
-    // Those of the new sub-agent may come at any time.
+    // Counts the parent's requests alone; those of the new sub-agent may come at any time.
     let of_parent = || model.asked().iter().filter(|asked| !is_child(asked)).count();
     let asked = of_parent();
     let undone = talk.undo().await.unwrap();
@@ -184,7 +184,7 @@ async fn a_cancel_stops_it_and_nothing_begins_by_itself() {
     let id = talk.told("/tasks").await.split(' ').next().unwrap().to_owned();
     assert_eq!(talk.told(&format!("/tasks kill {id}")).await, format!("Task {id} has ended."));
     assert_eq!(statuses(&bench, &talk).await.pop().unwrap(), Some(TurnStatus::Cancelled));
-    // The next message is told.
+    // The turn of the next message is notified.
     let end = talk.say("what became of it?").await;
     assert_eq!(end["agent"]["status"], "done");
     assert!(talk.messages().await.pop().unwrap()["text"].as_str().unwrap().contains("cancelled: sub-agent"));
@@ -218,7 +218,7 @@ async fn only_so_many_are_at_work_and_a_name_is_at_work_once() {
     assert_eq!(results.iter().filter(|result| result.contains("works in the background as task")).count(), 3);
     assert!(results[3].contains("3 sub-agents are at work in the background"), "{said}");
     assert!(results[4].contains("reads this before its next step"), "{said}");
-    // A chat that is deleted takes them with it.
+    // Deleting a chat also deletes its sub-agents.
     talk.service.delete(&talk.user, &talk.id).await.unwrap();
     until("nothing is at work", async || talk.service.0.queue.at_work() == 0).await;
     assert_eq!(bench.store.open_turns(None).await.unwrap(), []);
@@ -242,7 +242,7 @@ async fn answers_that_begin_by_themselves_come_to_an_end() {
     talk.post("begin").await;
     for _ in 0..=TURNS_BY_THEMSELVES {
         assert_eq!(runner.started.recv().await.unwrap(), WAITS);
-        // The answer that called it ends first: it is not told there.
+        // Waits for the end of the answer that called it, so that the answer is not notified itself.
         talk.until("the answer has ended", async || {
             (!talk.service.0.queue.is_working(talk.user.id, &talk.id)).then_some(())
         })
@@ -270,7 +270,7 @@ async fn what_it_asks_is_asked_in_the_chat_whose_answer_has_ended() {
     talk.say("begin").await;
     let card = talk.asking("append:log:ran").await;
     assert_eq!(card["agent"]["asked_by"], "sub-agent");
-    // An answer that fails meanwhile does not end the question.
+    // A failing answer of the parent does not end the question.
     let other = talk.post("and this").await.messages[1].id;
     talk.ended(other).await;
     assert_eq!(talk.approve(&card, Answer::Allow).await, None);
@@ -278,7 +278,7 @@ async fn what_it_asks_is_asked_in_the_chat_whose_answer_has_ended() {
     assert_eq!(runner.files.content("log").unwrap(), "ran");
 }
 
-/// The last lines of what a request's conversation has from users: the server's notes stand above them.
+/// The last lines of the user messages in a request, without the server's notes before them.
 fn said_in(asked: &Asked) -> Vec<String> {
     let messages = asked.body["messages"].as_array().unwrap().iter();
     let said = messages.filter(|message| message["role"] == "user" && message["content"].is_string());
@@ -316,14 +316,14 @@ async fn a_message_to_one_at_work_is_read_before_its_next_step_and_once() {
     let talk = bench.talk(Mode::Full).await;
     talk.say("begin").await;
     assert_eq!(runner.started.recv().await.unwrap(), WAITS);
-    // Its person writes to it while its command runs.
+    // The user writes to it while its command runs.
     let told = talk.say("/agent scout and look at the roof").await;
     assert!(told["text"].as_str().unwrap().contains("reads this before its next step"), "{told}");
     runner.release();
     let of_child = || model.asked().into_iter().filter(is_child).collect::<Vec<_>>();
     until("it was asked again", async || of_child().len() == 2).await;
     assert_eq!(said_in(&of_child()[1]), ["look", "and look at the roof"]);
-    // And once more while it writes what would be its last answer.
+    // The user writes again while it is at its last answer.
     let told = talk.say("/agent scout and beneath it").await;
     assert!(told["text"].as_str().unwrap().contains("reads this"), "{told}");
     gate.open();

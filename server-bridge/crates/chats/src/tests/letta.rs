@@ -1,4 +1,4 @@
-//! The tools of the mode `letta`: a part of a core block is replaced, the archive is searched, and earlier chats by their time.
+//! The tools of the mode `letta`: replacing part of a core block, searching the archive, and searching earlier chats by time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -59,7 +59,7 @@ impl World {
         self.now_ms.store(hours * 60 * 60 * 1000, Ordering::SeqCst);
     }
 
-    /// Lets the model make a call for a user who says these words; returns the result.
+    /// Posts a message with these words that makes the model call a tool; returns the result.
     async fn called(&self, words: &str, tool: &str, arguments: Value) -> String {
         self.talk.say(&format!("{words} | {tool} {arguments}")).await;
         self.model.asked().pop().unwrap().results().pop().unwrap()
@@ -86,7 +86,7 @@ async fn a_part_of_a_core_block_is_replaced_if_its_user_asks_and_is_proposed_oth
         assert!(told.contains("does not contain this old_text"), "{block} {old}: {told}");
     }
     assert_eq!(world.first().await, ("Lives in Bergen.\nHas a dog.".to_owned(), 1, 1));
-    // Also by the name that other programs have for the block.
+    // The block's name in other programs works too.
     assert_eq!(replace(asks, "human", "Bergen", "Oslo").await, "#1 was updated");
     assert_eq!(world.first().await, ("Lives in Oslo.\nHas a dog.".to_owned(), 2, 1));
     let told = replace("What a day:", "user", "Oslo", "Rome").await;
@@ -94,12 +94,12 @@ async fn a_part_of_a_core_block_is_replaced_if_its_user_asks_and_is_proposed_oth
     assert_eq!(world.first().await, ("Lives in Oslo.\nHas a dog.".to_owned(), 2, 2));
     let long = "x".repeat(2_001);
     assert!(replace(asks, "user", "Oslo", &long).await.contains("at most 2000 are allowed"));
-    // A chat that begins after it has the new text in its prompt.
+    // A chat that begins after the change has the new text in its prompt.
     let talk = world.bench.other_talk().await;
     talk.say("hello").await;
     let system = world.model.asked().pop().unwrap().system();
     assert!(system.contains("user (#1):\n> Lives in Oslo.\n> Has a dog."), "{system}");
-    // An empty text takes the part away.
+    // An empty text removes the part.
     replace("Remember that one lives in Oslo, and forget the dog:", "user", "\nHas a dog.", "").await;
     assert_eq!(world.first().await.0, "Lives in Oslo.");
 }
@@ -126,14 +126,14 @@ async fn earlier_chats_are_searched_from_one_time_up_to_another() {
     let world = World::new().await;
     let other = world.bench.other_talk().await;
     other.say("hello").await;
-    // From the 10th of January 1970, 08:00, on.
+    // 10 January 1970, 08:00.
     world.at(9 * 24 + 8);
     other.say("The lighthouse is red").await;
     world.at(19 * 24 + 8);
     other.say("The lighthouse, the lighthouse is white").await;
     world.at(40 * 24);
     let found = async |since: Option<&str>, until: Option<&str>| {
-        // What is said now, and found, is not from then.
+        // Excludes the messages of this search itself.
         let until = until.unwrap_or("1970-02-01");
         let mut arguments = json!({"query": "where is that lighthouse", "until": until});
         if let Some(since) = since {

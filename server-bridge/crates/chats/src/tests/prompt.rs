@@ -131,7 +131,7 @@ async fn what_is_kept_of_a_user_is_known_in_another_chat_and_to_nobody_else() {
     let context = talk.told("/context").await;
     assert!(context.contains("recalled with the last message:\n- #1 semantic \"tabs\""), "{context}");
     let documents: Vec<&str> =
-        context.lines().filter_map(|line| Some(line.split_once("  of it ")?.1)).collect();
+        context.lines().filter_map(|line| Some(line.split_once("  of which ")?.1)).collect();
     let of_runner = ["AGENTS.md", ".sandbridge/AGENTS.md"];
     let all = ["the server's AGENTS.md", of_runner[0], of_runner[1], "your own instructions"];
     assert_eq!(documents.len(), all.len(), "{context}");

@@ -16,7 +16,7 @@ fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
-/// The results of tools, as the model got them last.
+/// The tool results, as the model got them last.
 fn results(model: &ScriptedModel) -> Vec<String> {
     model.asked().pop().unwrap().results()
 }

@@ -165,7 +165,7 @@ async fn an_answer_that_has_just_ended_is_no_obstacle_to_an_undo() {
     let place = house.queue.reserve(user.id, chat).unwrap();
     let worker = house.queue.employ(user.id, chat).unwrap();
     drop(place);
-    // Its turn has ended on record; its worker goes a moment later.
+    // The turn has ended on record; its worker ends a moment later.
     let goes = async {
         tokio::task::yield_now().await;
         assert!(worker.next().is_none());

@@ -1,9 +1,9 @@
-//! Sub-agents in the background: their turns, and what the agents that called them are told.
+//! Sub-agents in the background: their turns, and the notifications of the agents that called them.
 //!
 //! ```text
 //!   the call's result is on record ─▶ begin ─▶ queue of the sub-agent's chat ─▶ run ─▶ result on record
 //!                                                                                         │
-//!            the turn in progress is told with its model's next request ◀── or, at rest ──┴─▶ a turn begins by itself
+//!        the turn in progress is notified with its model's next request ◀── or, at rest ──┴─▶ a turn begins by itself
 //! ```
 
 use std::sync::Arc;
@@ -21,15 +21,15 @@ use crate::limits::TURNS_BY_THEMSELVES;
 use crate::queue::Waiting;
 use crate::stored::{cut, reply, settle_asks, to_json, told};
 
-/// Begins the turn of a sub-agent whose call has its result on record, in a task of its own.
+/// Spawns the turn of a sub-agent whose call has its result on record.
 pub(crate) fn begin_soon(service: &Arc<House>, user: &User, agent: &ChatId) {
     let (service, user, agent) = (Arc::clone(service), user.clone(), agent.clone());
     let tasks = service.tasks.clone();
     tasks.spawn(store::patiently(async move { begin(&service, &user, |turn| turn.chat == agent).await }));
 }
 
-/// Begins the turns in the background that a chat's agent called and that nobody works on, after a turn of that chat: the call of one of
-/// them may have no result on record, because the turn that called it could not go on.
+/// Begins the background turns of a chat that are not in progress, after a turn of that chat: if that turn had to be given up, the
+/// calls of these sub-agents never get results, and so would never begin them.
 pub(super) async fn begin_left(service: &Arc<House>, user: &User, chat: &ChatId) {
     begin(service, user, |turn| turn.parent == *chat).await;
 }
@@ -47,11 +47,11 @@ async fn begin(service: &Arc<House>, user: &User, which: impl Fn(&BackgroundTurn
     }
 }
 
-/// Goes on with the turns in the background, of a user or of all users, that an earlier server left, and tells the agents that called
-/// them of those that have ended.
+/// Resumes the background turns, of a user or of all users, after a restart, and notifies the agents that called them of those that
+/// have ended.
 ///
-/// One that has not begun waits for the turn that called it, if that `goes_on`: the result of the call is not on record then, and the
-/// card, which shows it when it is, would lose the sub-agent's own end.
+/// A turn that has not begun waits for the turn that called it, if that one `goes_on`: the call has no result on record yet, and once
+/// it has, the card shows that result and would lose the sub-agent's own end.
 pub(super) async fn recover(
     service: &Arc<House>,
     of: Option<UserId>,
@@ -76,7 +76,7 @@ pub(super) async fn recover(
 
 /// Queues a turn in the background, unless it is queued or in progress already.
 pub(super) fn start(service: &Arc<House>, user: &User, turn: BackgroundTurn) {
-    // One whose message was removed has ended on record, and only its result is missing.
+    // A turn without a message has ended on record; only its result is missing.
     let message = turn.message.unwrap_or(MessageId(0));
     let goes_on = turn.status == TurnStatus::Running;
     let waiting = Waiting { turn: turn.id, message, goes_on, is_background: true };
@@ -84,7 +84,7 @@ pub(super) fn start(service: &Arc<House>, user: &User, turn: BackgroundTurn) {
     work(service, user, &turn.chat);
 }
 
-/// Runs a turn in the background to its end, and puts the result on record. A failure of the store is logged: the next server goes on.
+/// Runs a turn in the background to its end, and records the result. A failure of the store is logged; a restart resumes the turn.
 pub(super) async fn run(
     service: &Arc<House>,
     user: &User,
@@ -100,7 +100,7 @@ pub(super) async fn run(
     };
     let ran = tokio::select! {
         biased;
-        // It stays on record as it is.
+        // The turn stays open on record for the next start.
         () = stop.cancelled() => return,
         ran = ran => ran,
     };
@@ -121,7 +121,7 @@ async fn run_recorded(
         () = cancelled.cancelled() => agent::tool::Toolbox::default(),
     };
     let (ports, above) = top(service, user, &parent, root, tools);
-    // What cannot be read has no tools, and no role.
+    // A turn whose record cannot be parsed gets no tools and no role.
     let background: Background = serde_json::from_str(&turn.background_json).unwrap_or_default();
     let worktree = background.worktree;
     let agent = SubAgentState {
@@ -146,7 +146,7 @@ async fn run_recorded(
             let turn = TurnEnd { status, error: Some(why), cost: TurnCost::default(), words: None };
             SubAgentEnd { turn, worktree: None }
         }
-        // Its conversation was deleted.
+        // The chat was deleted.
         Err(Failure::Port(agent::PortError::Gone(_))) => return Ok(()),
         Err(Failure::Port(error)) => {
             tracing::error!(%error, turn = %id, "a sub-agent in the background stopped: the store failed");
@@ -169,7 +169,7 @@ async fn run_recorded(
     Ok(())
 }
 
-/// The beginning of a result for the agent that sent messages which the sub-agent did not read.
+/// The remark, before the result, about messages that the sub-agent did not read.
 fn not_read(messages: u64) -> String {
     match messages {
         0 => String::new(),
@@ -182,7 +182,7 @@ fn not_read(messages: u64) -> String {
     }
 }
 
-/// Has a chat's agent told of the sub-agents that have ended: by the turn in progress, or else by one that begins by itself.
+/// Schedules the notification of a chat's agent about sub-agents that have ended: in the turn in progress, or in a new turn.
 pub(super) fn tell_soon(service: &Arc<House>, user: &User, chat: &ChatId) {
     service.queue.tell(user.id, chat);
     work(service, user, chat);
@@ -191,11 +191,11 @@ pub(super) fn tell_soon(service: &Arc<House>, user: &User, chat: &ChatId) {
 /// See [`tell`]; a failure is logged.
 pub(super) async fn tell_logged(service: &Arc<House>, user: &User, chat: &ChatId) {
     if let Err(error) = tell(service, user, chat).await {
-        tracing::error!(%error, %chat, "the end of a sub-agent is told with the next answer");
+        tracing::error!(%error, %chat, "an agent could not be notified of the end of a sub-agent; the next answer does that");
     }
 }
 
-/// Queues a turn that tells a chat's agent of the sub-agents that have ended, unless a turn has done so.
+/// Queues a turn that notifies a chat's agent of the sub-agents that have ended, unless a turn has already done so.
 async fn tell(service: &Arc<House>, user: &User, chat: &ChatId) -> store::Result<()> {
     let store = &service.store;
     let ended = store.background_untold(user.id, chat).await?;

@@ -5,7 +5,7 @@
 //! ```
 //! | module | holds |
 //! |---|---|
-//! | `background` | sub-agents in the background, and what the agents that called them are told |
+//! | `background` | sub-agents in the background, and the notifications of the agents that called them |
 //! | `recover` | the turns that an earlier server left |
 //! | `rest` | a chat in which nothing is in progress, held that way |
 
@@ -124,7 +124,7 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
                     if let Some(end) = end.filter(|_| goes_on)
                         && let Err(error) = give_up_below(service, user, chat, end.status).await
                     {
-                        tracing::error!(%error, %chat, "the turns of sub-agents that nothing goes on with stay open");
+                        tracing::error!(%error, %chat, "the turns of sub-agents that are not resumed could not be ended, and stay open");
                     }
                     titles::give_soon(service, user, chat, turn);
                     background::begin_left(service, user, chat).await;
@@ -139,18 +139,18 @@ fn serve(service: &Arc<House>, user: &User, chat: &ChatId, worker: Worker) {
     }));
 }
 
-/// The tools of a turn that begins: those of its user, of which an agent of a group may have only what its owner chose.
+/// The tools of a new turn: those of its user; for an agent of a group, only those that its owner chose.
 async fn tools_of(service: &House, user: &User, chat: &ChatId) -> Toolbox {
     let all = service.tools.snapshot_for(user, chat).await;
     match store::until_done(|| service.store.tools_of_agent_in(chat)).await {
         Ok(None) => all,
         Ok(Some(names)) => {
-            // A list that cannot be read allows nothing.
+            // A list that cannot be parsed allows no tool.
             let names: Vec<String> = serde_json::from_str(&names).unwrap_or_default();
             all.named(rules::names::among(&names))
         }
         Err(error) => {
-            tracing::error!(%error, %chat, "the tools of a turn could not be found: it has none");
+            tracing::error!(%error, %chat, "the tools of a turn could not be loaded, so it has none");
             Toolbox::default()
         }
     }

@@ -11,17 +11,17 @@ use crate::house::House;
 use crate::queue::Waiting;
 use crate::stored::{GIVEN_UP, give_up};
 
-/// The turns that go on, and their conversations.
+/// The turns that are resumed, and their conversations.
 #[derive(Default)]
 struct GoingOn {
     turns: HashSet<TurnId>,
     chats: HashSet<ChatId>,
-    /// Those that their user stopped.
+    /// The turns that their user stopped.
     stopped: HashSet<TurnId>,
 }
 
 impl GoingOn {
-    /// True if the turn that a sub-agent's turn belongs to goes on: it finds the sub-agent by its call.
+    /// True if the parent turn of a sub-agent's turn is resumed: it finds the sub-agent by its call.
     fn takes_up(&self, turn: &OpenTurn) -> bool {
         turn.card.is_some()
             && turn.root.is_some_and(|root| self.turns.contains(&root))
@@ -29,14 +29,14 @@ impl GoingOn {
     }
 }
 
-/// Goes on with every turn, of a user or of all users, that an earlier server left: see `agent::engine` for those in progress. A
-/// sub-agent's turn is part of another one, and stays open if that one goes on with it. Called when the server starts, or
+/// Resumes every open turn, of a user or of all users, after a restart: see `agent::engine` for those that were in progress. A
+/// sub-agent's turn is part of another one, and stays open if that one resumes it. Called when the server starts, or
 /// claims the user's home.
 pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<usize> {
     let open = service.store.open_turns(of).await?;
     let count = open.len();
     let (mut going_on, mut begin) = (GoingOn::default(), Vec::new());
-    // A sub-agent's turn comes after the one it is a part of. None begins before it is known which of them go on.
+    // The turns are ordered: a sub-agent's turn comes after its parent's. None begins before all of them are decided.
     for turn in open {
         let Some(user) = service.store.user_by_id(turn.user).await? else { continue };
         let Some(message) = turn.message else {
@@ -50,7 +50,7 @@ pub(crate) async fn recover(service: &Arc<House>, of: Option<UserId>) -> Result<
             Some((TurnStatus::Cancelled, None))
         } else {
             let goes_on = match &turn.parent {
-                // Its resumes are counted when it goes on.
+                // Its resumes are counted when it actually resumes.
                 Some(_) if turn.is_background => true,
                 Some(_) => going_on.takes_up(&turn),
                 None => turn.status != TurnStatus::Running || service.store.resume_turn(turn.id).await?,

@@ -105,7 +105,7 @@ pub(crate) async fn take_back(
     };
     let at_work = service.store.background_open(user.id, chat).await?;
     if at_work.iter().any(|open| turns.iter().any(|turn| turn.id == open.root)) {
-        let text = "A sub-agent that was called there is at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.";
+        let text = "A sub-agent of that answer is still at work in the background. Wait until it ends, or stop it with /cancel, before you take anything back.";
         return Err(Error::refused("busy", text));
     }
     let mut restored = Restored::default();
@@ -122,7 +122,7 @@ pub(crate) async fn take_back(
     let said = words::taken_back(&turns, wanted.files, &restored, commands);
     let notice = service.say(user.id, chat, MessageRole::Notice, &said).await?;
     let Restored { files, not_restored } = restored;
-    // What began by itself has no words of the user.
+    // A turn that began by itself has no text of the user.
     let text = if first.by_itself { String::new() } else { first.text.clone() };
     let turns = turns.len();
     let restored = files.into_iter().map(|(file, _)| file).collect();

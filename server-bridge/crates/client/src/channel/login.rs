@@ -1,4 +1,4 @@
-//! `sandbridge channel login`: a login to the service of a channel, so that agents use its tools with the user's own token.
+//! `sandbridge channel login`: logs in to the service of a channel, so that agents use its tools with the user's own token.
 
 use api::channel::ChannelLoginStart;
 use clap::Args;
@@ -22,7 +22,7 @@ pub(crate) struct LoginOptions {
     port: u16,
 }
 
-/// Logs in: a document for programs, and the same as text.
+/// Logs in. Returns the result as JSON for programs, and as text.
 pub(super) async fn log_in(
     client: &mut Client,
     options: &LoginOptions,
@@ -36,7 +36,7 @@ pub(super) async fn log_in(
     client.hang_up();
     let Answer { url, refusal } = answer;
     let ended = client.end_channel_login(url).await;
-    // After a refusal the server has forgotten the login, too.
+    // The server forgets a login that was refused.
     let ended = match refusal {
         Some(refusal) => Err(Failure::other("denied", format!("{refusal}; nothing was changed"))),
         None => ended,

@@ -78,7 +78,7 @@ pub(super) fn logged_in(login: &ChannelLoggedIn) -> String {
 /// A login that was forgotten.
 pub(super) fn logged_out(name: &str) -> String {
     format!(
-        "your login to the service of the channel {name} was removed here; to take back the app's rights there too, remove the app from \
+        "your login to the service of the channel {name} was removed here; to revoke the app's rights there too, remove the app from \
          your account on the service"
     )
 }

@@ -212,7 +212,7 @@ impl AtOnce {
     fn of(descriptor: impl AsFd) -> Self {
         match rustix::fs::fstat(descriptor).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
             Ok(FileType::RegularFile) => Self::All,
-            // A terminal can be stopped by a key.
+            // The user can pause a terminal's output with Ctrl-S.
             Ok(FileType::Fifo | FileType::CharacterDevice) => Self::WhatFits,
             _ => Self::Nothing,
         }

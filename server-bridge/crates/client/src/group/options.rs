@@ -24,10 +24,10 @@ pub(crate) struct AddAgent {
     /// What it is told about itself
     #[arg(long)]
     pub(super) persona: Option<String>,
-    /// The only tools that it may have, such as 'Read,Grep,mcp__github__*'; '*' for all of yours [default: those that it has; all for a new agent]
+    /// The only tools that it may use, such as 'Read,Grep,mcp__github__*'; '*' for all of yours [default: unchanged; all for a new agent]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(super) tools: Option<Vec<String>>,
-    /// The folder that it works in, in the workspace of that place [default: the one that it has; for a new agent with documents agents/HANDLE, else the whole workspace]
+    /// The folder that it works in, in the workspace of that place [default: unchanged; for a new agent with documents agents/HANDLE, otherwise the whole workspace]
     #[arg(long, value_name = "FOLDER")]
     pub(super) folder: Option<String>,
     #[command(flatten)]

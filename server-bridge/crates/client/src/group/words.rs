@@ -58,7 +58,7 @@ pub(super) fn group(group: &GroupView) -> String {
     text
 }
 
-/// An agent's place, with its folder if it has one.
+/// The place that an agent works on, with its folder if it has one.
 fn place(runner: &str, folder: &str) -> String {
     if folder.is_empty() { runner.to_owned() } else { format!("{runner}:{}", one_line(folder)) }
 }

@@ -53,7 +53,7 @@ pub(super) fn language(text: &str) -> Result<Language, String> {
     match text {
         "en" => Ok(Language::English),
         "zh" => Ok(Language::Chinese),
-        other => Err(format!("there are templates in en and zh, and none in {other}")),
+        other => Err(format!("there are templates in en and zh, but not in {other}")),
     }
 }
 
@@ -62,7 +62,7 @@ impl Documents {
         self.template.is_some() || !self.files.is_empty()
     }
 
-    /// What the server is asked to make.
+    /// The request to the server.
     fn read(&self) -> Result<WorkspaceMake, Failure> {
         let mut files = Vec::new();
         for path in &self.files {
@@ -92,8 +92,8 @@ pub(super) async fn run(client: &mut Client, command: Workspace) -> Result<(Stri
     Ok(both(&workspace, shown(&workspace)))
 }
 
-/// `group add-agent`: the agent is added first, since a machine that is away keeps nobody from adding one; its workspace can be made again
-/// by a command of its own.
+/// `group add-agent`: adds the agent first, because that also works while the machine is offline; `group workspace make` can make the
+/// workspace later.
 pub(super) async fn add_agent(client: &mut Client, options: AddAgent) -> Result<(String, String), Failure> {
     let AddAgent { group, handle, on, approval, model, persona, tools, folder, documents } = options;
     let handle = handle.trim_start_matches('@').to_owned();
@@ -101,7 +101,7 @@ pub(super) async fn add_agent(client: &mut Client, options: AddAgent) -> Result<
     client.speak(documents.language);
     let mut folder = folder;
     if documents.is_given() {
-        // What cannot be right is refused before the agent is added.
+        // Refuses wrong options before the agent is added.
         if let Some(name) = &documents.template {
             named(&client.agent_templates().await?, name)?;
         }
@@ -117,7 +117,7 @@ pub(super) async fn add_agent(client: &mut Client, options: AddAgent) -> Result<
     if documents.is_given() {
         let made = client.make_workspace(group, &handle, &make).await.map_err(|failure| Failure {
             message: format!(
-                "@{handle} was added, but its workspace is not complete: {}; `sandbridge group workspace make {group} {handle}` makes what is missing",
+                "@{handle} was added, but its workspace is not complete: {}; `sandbridge group workspace make {group} {handle}` makes the missing files",
                 failure.message
             ),
             ..failure
@@ -159,7 +159,7 @@ fn list(all: &[AgentTemplate]) -> String {
     format!("{}\n\n`sandbridge group templates NAME` prints one", table(&rows))
 }
 
-/// A workspace in words.
+/// A workspace as text.
 fn shown(workspace: &AgentWorkspace) -> String {
     let AgentWorkspace { runner, folder, exists, files } = workspace;
     let place = match folder.as_str() {

@@ -54,11 +54,11 @@ fn holder(memory: &MemoryView) -> String {
     memory.agent.as_ref().map(of).unwrap_or_default()
 }
 
-/// Where a memory came from; people of a group ask its agents.
+/// The origin of a memory; in a group it can be the request of a member.
 fn source(source: &MemorySource, is_of_group: bool) -> &str {
     match source {
         MemorySource::Person => "you",
-        MemorySource::Asked if is_of_group => "who asked it",
+        MemorySource::Asked if is_of_group => "a person who asked it",
         MemorySource::Asked => "you, in a chat",
         MemorySource::Model => "an agent",
         MemorySource::Chat => "an earlier chat",
@@ -122,7 +122,7 @@ mod tests {
         let text = r#"{"id": 8, "text": "Deploys are on Fridays", "source": "asked", "agent": {"id": 3, "handle": "coder", "group": "Work"}}"#;
         let words = list(&[serde_json::from_str(text).unwrap()], "");
         assert!(
-            words.contains("who asked it") && words.ends_with("on Fridays (of @coder in \"Work\")"),
+            words.contains("a person who asked it") && words.ends_with("on Fridays (of @coder in \"Work\")"),
             "{words}"
         );
     }

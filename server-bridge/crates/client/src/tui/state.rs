@@ -161,7 +161,7 @@ pub(super) struct State {
     pub(super) layout: Layout,
     pub(super) drawn: Drawn,
     pub(super) notes: VecDeque<Note>,
-    /// When a key was typed last, and when missed parts were read again.
+    /// The times of the last key press and of the last reading of missed parts.
     pub(super) typed_ms: u64,
     pub(super) refreshed_ms: u64,
 }

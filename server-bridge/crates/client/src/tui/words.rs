@@ -57,11 +57,11 @@ const CHINESE: &[Row] = &[
     (" Esc cancels ", " Esc 取消 "),
     (
         "Say something · ! runs a command · /help · Ctrl+K all commands",
-        "输入内容 · !命令 · /help · Ctrl+K 所有命令",
+        "输入消息 · ! 运行命令 · /help · Ctrl+K 所有命令",
     ),
     // An empty chat, and more lines below.
     (" ↓ {} more · Ctrl+End ", " ↓ 还有 {0} 行 · Ctrl+End "),
-    ("There are no messages yet. Where commands run: {}.", "这里还没有内容。命令运行位置：{0}。"),
+    ("There are no messages yet. Where commands run: {}.", "这里还没有消息。命令运行位置：{0}。"),
     ("!ls            runs a command there", "!ls            在该处运行命令"),
     ("/help          lists the slash commands", "/help          列出斜杠命令"),
     ("Ctrl+K         lists all actions", "Ctrl+K         列出所有操作"),
@@ -80,9 +80,9 @@ const CHINESE: &[Row] = &[
     ("could not run", "无法运行"),
     ("lost", "已失联"),
     ("denied by the sandbox", "被沙箱拒绝"),
-    ("on {}", "在 {0} 上"),
+    ("on {}", "位置：{0}"),
     ("asked by the sub-agent {}", "由子智能体 {0} 请求"),
-    ("whole output in {}", "完整输出在 {0}"),
+    ("whole output in {}", "完整输出见 {0}"),
     ("↳ step {} · {}", "↳ 第 {0} 步 · {1}"),
     ("│ … {} earlier", "│ … 更早的 {0} 行"),
     ("│ … {} earlier · Tab, Enter unfolds", "│ … 更早的 {0} 行 · Tab、Enter 展开"),
@@ -172,10 +172,10 @@ const CHINESE: &[Row] = &[
     ),
     ("the server gave no answer within {} s; try again", "服务器在 {0} 秒内没有响应；请重试"),
     ("the connection to the server broke: {}", "与服务器的连接已断开：{0}"),
-    ("the server's answer is too large", "服务器的回复过大"),
+    ("the server's answer is too large", "服务器的响应过大"),
     (
-        "the server's answer is not understood; are client and server the same version?",
-        "无法解析服务器的回复；客户端与服务器的版本是否一致？",
+        "the server's answer cannot be parsed; are client and server the same version?",
+        "无法解析服务器的响应；客户端与服务器的版本是否一致？",
     ),
     (
         "the server does not answer as Sandbridge does; is --server (or SANDBRIDGE_SERVER) right?",
@@ -245,7 +245,7 @@ const CHINESE: &[Row] = &[
     ("Ctrl+G: people and agents in one log", "Ctrl+G：人和智能体共用一份消息记录"),
     (
         "you are in no group; `sandbridge group create TITLE` makes one",
-        "你不在任何群组中；可用 `sandbridge group create TITLE` 创建",
+        "你不在任何群组中；可用 `sandbridge group create 名称` 创建",
     ),
     ("you are not in this group any more", "你已不在此群组中"),
     ("you may only read this group", "你只能阅读此群组"),
@@ -259,14 +259,14 @@ const CHINESE: &[Row] = &[
     ("▸ @{} works on {} for {}", "▸ @{0} 正在 {1} 上为 {2} 工作"),
     ("… @{} is asked next by {}", "… @{0} 排队等待回答 {1}"),
     ("… {} more", "… 还有 {0} 项"),
-    ("{}, run {}: ", "{0} 的第 {1} 号运行："),
+    ("{}, run {}: ", "{0} 的运行 #{1}："),
     ("the answer is being sent", "正在发送回答"),
     ("Write the output that takes its place:", "替换后的输出："),
     ("Write what to change:", "需要修改的内容："),
     ("approve", "批准"),
     ("edit the output", "修改输出"),
     ("do it again", "重做"),
-    ("use the budget once more", "追加一份预算"),
+    ("use the budget once more", "再追加同样的预算"),
     ("stop the run", "停止运行"),
     (
         "the groups; in one: Tab completes a handle, or answers a gate",
@@ -340,7 +340,7 @@ mod tests {
     fn the_chats_and_the_banner_are_translated_with_what_they_name() {
         let say = |text: &str| say(Language::Chinese, text);
         assert_eq!(["open", "just now", "3 min ago"].map(say), ["当前会话", "刚刚", "3 分钟前"]);
-        assert_eq!(say("on the Docker container"), "在 Docker 容器 上");
+        assert_eq!(say("on the Docker container"), "位置：Docker 容器");
         let why = "cannot reach the server at http://a:1: refused; is it running, and is --server (or SANDBRIDGE_SERVER) right?";
         let lost = say(&format!(" Not connected, trying again in 3 s: {why} "));
         assert_eq!(

@@ -22,12 +22,12 @@ impl Inner {
     ) -> Raw {
         let url = match interpolate::url(url, &payload.value) {
             Ok(url) => url,
-            Err(error) => return Raw::Failed(format!("its address cannot be made: {error}")),
+            Err(error) => return Raw::Failed(format!("its address cannot be built: {error}")),
         };
         // The server's own environment is not for hooks: headers are filled from the payload alone.
         let headers = match interpolate::headers(headers, allowed_variables, &payload.value, &|_| None) {
             Ok(headers) => headers,
-            Err(error) => return Raw::Failed(format!("its headers cannot be made: {error}")),
+            Err(error) => return Raw::Failed(format!("its headers cannot be built: {error}")),
         };
         let headers: Vec<(String, String)> = headers.into_iter().collect();
         match self.poster.post(&url, &headers, payload.text.clone(), patience, OUTPUT_BYTES).await {

@@ -160,7 +160,7 @@ impl Inner {
                 Action::McpTool { server, tool, input } => {
                     let input = match interpolate::input(input, &payload.value) {
                         Ok(input) => input,
-                        Err(error) => return Raw::Failed(format!("its arguments cannot be made: {error}")),
+                        Err(error) => return Raw::Failed(format!("its arguments cannot be built: {error}")),
                     };
                     let named = (server.as_str(), tool.as_str());
                     let (wire, parts) = (names::wire(server, tool), names::parts(server, tool));

@@ -213,7 +213,7 @@ fn tools_of(text: &str, may_have_secrets: bool) -> Result<(Vec<Value>, Bound), S
         _ => return Err("it is neither a list of tools nor an object with `tools`".to_owned()),
     };
     if tools.len() > HTTP_TOOLS_PER_FILE {
-        return Err(format!("it defines {} tools; {HTTP_TOOLS_PER_FILE} at most", tools.len()));
+        return Err(format!("it defines {} tools; the maximum is {HTTP_TOOLS_PER_FILE}", tools.len()));
     }
     Ok((tools, secrets))
 }

@@ -39,7 +39,7 @@ impl HttpTools {
         self.0.answered(user, tool, secrets, mask, arguments).await
     }
 
-    /// An answer as models read it.
+    /// Renders a response as text for models.
     ///
     /// Fails with the reason in words.
     pub(crate) async fn told(&self, tool: &HttpTool, answered: Answered, mask: Mask) -> Result<Told, String> {

@@ -18,21 +18,21 @@ use crate::search::Offered;
 /// The digits of a document's hash that are part of what "always" covers.
 const HASH_DIGITS: usize = 12;
 
-/// What a tool is, and the rules of its calls.
+/// A tool, and the rules for its calls.
 pub(crate) struct Called {
     pub(crate) tool: Arc<HttpTool>,
-    /// What "always" covers ends with this hash.
+    /// An approval with "always" is valid as long as this hash stays the same.
     pub(crate) hash: String,
     pub(crate) access: Access,
     /// True if a workspace defines it.
     pub(crate) is_of_workspace: bool,
-    /// The words beside its own name that find it.
+    /// The words, besides its own name, that find it in a search.
     pub(crate) names: String,
 }
 
-/// What sends the requests of tools.
+/// A sender of the requests of tools.
 pub(crate) trait Sends: Send + Sync {
-    /// Sends a call's request: looks up what may have changed since the turn began, and its secrets.
+    /// Sends the request of a call. Looks up its secrets, and everything that may have changed since the turn began.
     fn send<'a>(
         &'a self,
         context: &'a ToolContext<'_>,
@@ -68,8 +68,8 @@ impl Tool {
     }
 }
 
-/// The access of a request. One that only reads is treated like one for a web page: in `plan` mode the user is asked too, instead of a
-/// denial.
+/// The access of a request. A request that only reads is treated like one for a web page: in `plan` mode the user is asked instead of
+/// the call being denied.
 pub(crate) fn access(only_reads: bool) -> Access {
     if only_reads { Access::Web } else { Access::External }
 }
@@ -154,7 +154,7 @@ impl Call for HttpCall {
     }
 }
 
-/// The tool of a document.
+/// The tool that a document defines.
 pub(super) fn of_document(inner: &Arc<Inner>, known: Known) -> Tool {
     let called = Called {
         tool: Arc::clone(&known.tool),
@@ -166,7 +166,7 @@ pub(super) fn of_document(inner: &Arc<Inner>, known: Known) -> Tool {
     Tool::new(called, Arc::new(OfDocument { inner: Arc::clone(inner), known }))
 }
 
-/// Sends the requests of a document's tool.
+/// Sends the requests of a tool that a document defines.
 struct OfDocument {
     inner: Arc<Inner>,
     known: Known,

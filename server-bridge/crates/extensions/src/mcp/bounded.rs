@@ -1,6 +1,6 @@
-//! A transport that keeps two things from crate `rmcp`: more concurrent requests of a server than a limit (it answers each one in
-//! a separate task), and an answer to `server/discover` that comes after `initialize` was sent (it would end the connection; a
-//! program that starts slowly answers both at once).
+//! A transport that hides two things from crate `rmcp`: concurrent requests of a server beyond a limit (`rmcp` answers each one in
+//! a separate task), and a response to `server/discover` that arrives after `initialize` was sent. `rmcp` would end the connection
+//! then, but a program that starts slowly answers both at once.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Bounded<T> {
     inner: T,
     /// The server's requests without an answer.
     open: Arc<AtomicUsize>,
-    /// The last `server/discover`.
+    /// The id of the last `server/discover` request.
     discovery: Option<RequestId>,
     /// True if `initialize` was sent.
     is_initialized: bool,
@@ -54,7 +54,7 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// True for an answer to `server/discover` that nobody waits for any more.
+    /// True for a response to `server/discover` for which nothing waits any more.
     fn is_late(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         if !self.is_initialized || self.discovery.is_none() {
             return false;

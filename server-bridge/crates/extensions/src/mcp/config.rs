@@ -259,7 +259,10 @@ fn program(command: &str, args: &[String], env: &BTreeMap<String, String>) -> Re
     if let Some(word) =
         words().chain(env.values().map(String::as_str)).find(|word| word.len() > MCP_WORD_BYTES)
     {
-        return Err(format!("an argument or a variable has {} bytes; {MCP_WORD_BYTES} at most", word.len()));
+        return Err(format!(
+            "an argument or a variable has {} bytes; the maximum is {MCP_WORD_BYTES}",
+            word.len()
+        ));
     }
     if words().chain(env.values().map(String::as_str)).any(|word| word.contains('\0')) {
         return Err("an argument or a variable contains a NUL character".to_owned());

@@ -186,7 +186,7 @@ pub(super) struct Refused {
     pub(super) why: String,
     /// What the server requires of a login, in its own words, if it requires one.
     pub(super) challenge: Option<String>,
-    /// The era of the protocol that may be the only one that the server speaks, if its behaviour hints at one.
+    /// The only era of the protocol that the server may speak, if its behaviour hints at one.
     pub(super) may_speak: Option<Era>,
     /// True if nothing is wrong with the server, and another attempt may soon succeed.
     pub(super) is_passing: bool,

@@ -92,10 +92,10 @@ impl Definition {
             Some(format!("its name does not have 1 to {MCP_TOOL_NAME_BYTES} bytes"))
         } else if annotations > MCP_TOOL_DESCRIPTION_BYTES {
             Some(format!(
-                "its annotations have {annotations} bytes; {MCP_TOOL_DESCRIPTION_BYTES} at most can be used"
+                "its annotations have {annotations} bytes; the maximum is {MCP_TOOL_DESCRIPTION_BYTES}"
             ))
         } else if bytes > MCP_SCHEMA_BYTES {
-            Some(format!("its schema has {bytes} bytes; {MCP_SCHEMA_BYTES} at most can be used"))
+            Some(format!("its schema has {bytes} bytes; the maximum is {MCP_SCHEMA_BYTES}"))
         } else if kind.is_some_and(|kind| kind != "object") {
             Some("its schema is not that of an object".to_owned())
         } else if let Some(problem) = self.skill.as_ref().and_then(skill::problem) {

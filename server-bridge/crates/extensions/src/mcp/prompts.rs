@@ -177,7 +177,7 @@ fn text_of(prompt: &GetPromptResult) -> Result<String, String> {
         return Err("its prompt is empty".to_owned());
     }
     if text.len() > MCP_PROMPT_BYTES {
-        return Err(format!("its prompt has {} bytes; {MCP_PROMPT_BYTES} at most can be used", text.len()));
+        return Err(format!("its prompt has {} bytes; the maximum is {MCP_PROMPT_BYTES}", text.len()));
     }
     Ok(text)
 }

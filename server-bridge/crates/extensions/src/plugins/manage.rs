@@ -79,7 +79,7 @@ impl Plugins {
         if new.hash.as_deref() != Some(plugin.hash.as_str()) {
             return Err(Error::refused(
                 "conflict",
-                format!("the plugin {} is not the one that you looked at: look at it again", plugin.name),
+                format!("the plugin {} has changed since you looked at it; look at it again", plugin.name),
             ));
         }
         let row = PluginRow {

@@ -139,7 +139,7 @@ fn an_agent_with_few_tools_finds_those_and_hears_of_their_services_alone() {
     let (names, description) = about(&all.named(|tool| tool == "mcp__git__pull"));
     assert_eq!(names, "search_tools mcp__git__pull");
     assert!(description.contains("these services: git."), "{description}");
-    // Those of a service that cannot be asked may be others.
+    // An unavailable service may have other tools.
     let (names, description) = about(&all.named(|tool| tool.starts_with("mcp__")));
     assert_eq!(names, "search_tools mcp__git__push mcp__git__pull mcp__github__push");
     assert!(description.contains("these services: git, github."), "{description}");

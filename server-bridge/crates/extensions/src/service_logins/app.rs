@@ -1,4 +1,4 @@
-//! The app that users log in with: the one of a Feishu channel that they may link to.
+//! The app that a user logs in with: that of a Feishu channel which the user may use.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use super::Inner;
 
 /// The messenger whose channels have apps.
 const KIND: &str = "feishu";
-/// The address of a channel that names none.
+/// The address of channels without one in their settings.
 const DOMAIN: &str = "https://open.feishu.cn";
 
-/// An app.
+/// The app of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct App {
     pub(super) account: ChannelAccount,
@@ -31,7 +31,7 @@ impl App {
         (account.kind == KIND).then_some(Self { account, domain, client_id })
     }
 
-    /// What a login is bound to: a token goes to no other address, and is refreshed by no other app.
+    /// The hash that a login is bound to: its token is sent to no other address, and refreshed by no other app.
     pub(super) fn hash(&self) -> String {
         let identity = json!([KIND, self.account.id, self.domain, self.client_id]);
         store::hex(&Sha256::digest(identity.to_string()))
@@ -39,7 +39,7 @@ impl App {
 }
 
 impl Inner {
-    /// The apps that a user may log in with, one for each name: their own before a shared one.
+    /// The apps that a user may log in with, one per channel name: the user's own before a shared one.
     pub(super) async fn apps(&self, user: UserId) -> store::Result<Vec<App>> {
         let mut names = HashSet::new();
         let mut accounts = self.store.channels(user).await?;
@@ -47,7 +47,7 @@ impl Inner {
         Ok(accounts.into_iter().filter_map(App::of).collect())
     }
 
-    /// The secret of an app; `None` if it is lost.
+    /// The secret of an app; `None` if it cannot be read any more.
     pub(super) async fn secret(&self, app: &App) -> store::Result<Option<String>> {
         let secrets = self.store.channel_secrets(&app.account).await?;
         let secrets: Value = secrets.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The requests to Feishu's login, and its answers. There is no I/O here.
 //!
-//! The documents of the platform call a token of a person `user_access_token`; it and the token that refreshes it come from
-//! `authen/v2/oauth/token`. A refresh token is accepted once.
+//! Feishu's documentation calls a person's token `user_access_token`; that token and its refresh token come from
+//! `authen/v2/oauth/token`. Each refresh token is accepted once.
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -12,16 +12,16 @@ use crate::way_back::line;
 /// The permissions to ask for; the app must have them. Without the first one no token can be refreshed.
 const SCOPES: &str = "offline_access bitable:app docx:document drive:drive wiki:wiki";
 
-/// Codes of a refresh token that was used, revoked or has expired, or that belongs to another app.
+/// Error codes for a refresh token that was used or revoked, has expired, or belongs to another app.
 const ENDED_CODES: [i64; 6] = [20_024, 20_026, 20_037, 20_064, 20_073, 20_074];
 
-/// Codes of calls with a token that has expired or was revoked.
+/// Error codes of calls whose token has expired or was revoked.
 const STALE_CODES: [i64; 6] = [99_991_661, 99_991_663, 99_991_664, 99_991_668, 99_991_669, 99_991_677];
 
-/// The shortest token that is one.
+/// The shortest text that is accepted as a token.
 const TOKEN_MIN_BYTES: usize = 8;
 
-/// The tokens that Feishu gives.
+/// The tokens that Feishu issues.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Tokens {
     pub(super) access_token: String,
@@ -29,16 +29,16 @@ pub(super) struct Tokens {
     pub(super) refresh_token: Option<String>,
 }
 
-/// Why there are no tokens.
+/// The reason why Feishu issued no tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// Only another login helps.
+    /// The user has to log in again.
     Ended(String),
-    /// Another try may help.
+    /// A retry may help.
     Failed(String),
 }
 
-/// The page for the user's browser; `None` if the address is none.
+/// The login page for the user's browser; `None` if the domain is not a valid URL.
 pub(super) fn page(
     domain: &str,
     client_id: &str,
@@ -61,12 +61,12 @@ pub(super) fn page(
     page.ok().map(String::from)
 }
 
-/// The address that gives tokens.
+/// The token endpoint.
 pub(super) fn token_url(domain: &str) -> String {
     format!("{domain}/open-apis/authen/v2/oauth/token")
 }
 
-/// The request for the tokens of a login.
+/// The request that exchanges a login's code for tokens.
 pub(super) fn by_code(
     client_id: &str,
     secret: &str,
@@ -80,7 +80,7 @@ pub(super) fn by_code(
     })
 }
 
-/// The request for new tokens.
+/// The request that exchanges a refresh token for new tokens.
 pub(super) fn by_refresh(client_id: &str, secret: &str, refresh_token: &str) -> Value {
     json!({
         "grant_type": "refresh_token", "client_id": client_id, "client_secret": secret, "refresh_token": refresh_token,
@@ -111,12 +111,12 @@ pub(super) fn tokens(status: u16, answer: &[u8]) -> Result<Tokens, Refused> {
     Ok(Tokens { access_token, lifetime_s, refresh_token: token("refresh_token") })
 }
 
-/// True if the answer to a call says that its token is not valid any more: the call was not carried out.
+/// True if the response to a call says that its token is no longer valid; such a call was not carried out.
 pub(super) fn is_stale(answer: &[u8]) -> bool {
     code_of(answer).is_some_and(|code| STALE_CODES.contains(&code))
 }
 
-/// True if the answer to a call is that of a failure, which Feishu may send with the status of a success.
+/// True if the response to a call reports a failure, which Feishu may send with a success status.
 pub(super) fn is_failure(answer: &[u8]) -> bool {
     code_of(answer).is_some_and(|code| code != 0)
 }

@@ -16,10 +16,10 @@ use super::feishu::{self, Refused, Tokens};
 use crate::approvals;
 use crate::limits::{SERVICE_TOKEN_ANSWER_BYTES, SERVICE_TOKEN_MARGIN, SERVICE_TOKEN_PATIENCE};
 
-/// The name of Feishu among the grants: no MCP server can have it.
+/// The name of Feishu's grant in the store. No MCP server can have this name.
 pub(super) const GRANT: &str = "provider/feishu";
 
-/// What a user's login granted, as the store seals it.
+/// The tokens of a user's login, as they are sealed in the store.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Grant {
     /// Empty once the login has ended.
@@ -41,20 +41,20 @@ impl Grant {
         Self {
             access_token: tokens.access_token,
             expires_at_ms: now_ms.saturating_add(lifetime_ms),
-            // A very short-lived token is used until half of its time is over.
+            // A very short-lived token is refreshed after half of its lifetime.
             refresh_at_ms: now_ms.saturating_add(lifetime_ms - margin_ms.min(lifetime_ms / 2)),
             refresh_token: tokens.refresh_token,
             since_ms,
         }
     }
 
-    /// True if only another login helps.
+    /// True if the user has to log in again.
     pub(super) fn is_over(&self, now_ms: i64) -> bool {
         self.access_token.is_empty() || (self.refresh_token.is_none() && now_ms >= self.expires_at_ms)
     }
 }
 
-/// A login as calls use it.
+/// The data of a login that calls need.
 #[derive(Clone)]
 pub(super) struct Access {
     pub(super) token: String,
@@ -62,7 +62,7 @@ pub(super) struct Access {
     pub(super) mask: Mask,
 }
 
-/// The reason in words for a login that has ended.
+/// The message that a login has ended.
 pub(super) fn ended(app: &App) -> String {
     let name = &app.account.name;
     format!(
@@ -71,7 +71,7 @@ pub(super) fn ended(app: &App) -> String {
 }
 
 impl Inner {
-    /// The app that a user is logged in with, and what was granted; `None` if the user is not logged in.
+    /// The app that a user is logged in with, and the tokens; `None` if the user is not logged in.
     pub(super) async fn granted(&self, user: UserId) -> store::Result<Option<(App, Grant)>> {
         let grants = self.store.oauth_grants(user).await?;
         let Some((_, hash)) = grants.into_iter().find(|(name, _)| name == GRANT) else { return Ok(None) };
@@ -92,7 +92,7 @@ impl Inner {
         self.store.put_oauth_grant(user, GRANT, &app.hash(), &grant).await
     }
 
-    /// Held while a user's grant is changed.
+    /// The lock to hold while a user's grant is changed.
     pub(super) fn refreshing(&self, user: UserId) -> Arc<AsyncMutex<()>> {
         let mut all = self.refreshes.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(all.entry(user).or_default())
@@ -108,7 +108,7 @@ impl Inner {
         stale: Option<String>,
     ) -> Result<Access, String> {
         let (inner, user, app) = (Arc::clone(self), user.clone(), app.clone());
-        // In a task of its own: a refresh that began must be stored, even if the turn that needs it is cancelled.
+        // Runs in a separate task: a refresh that began must be stored even if the turn that needs it is cancelled.
         let work = self.tasks.spawn(async move { inner.refreshed(&user, &app, stale.as_deref()).await });
         work.await.map_err(|_| "an internal error of Sandbridge; its log says more".to_owned())?
     }
@@ -139,7 +139,7 @@ impl Inner {
         };
         match refreshed {
             Ok(mut tokens) => {
-                // A service that sends no new refresh token keeps the old one.
+                // If the response has no new refresh token, the old one stays valid.
                 tokens.refresh_token = tokens.refresh_token.or_else(|| grant.refresh_token.clone());
                 let grant = Grant::new(tokens, grant.since_ms, self.store.now_ms());
                 self.write(user.id, app, &grant).await.map_err(|error| words(&error))?;
@@ -152,18 +152,18 @@ impl Inner {
                 approvals::note(&self.store, user, "channel.login", &app.account.name, "ended").await;
                 Err(ended(app))
             }
-            Err(Refused::Failed(why)) => Err(format!("Feishu gave no new token: {why}; try again later")),
+            Err(Refused::Failed(why)) => Err(format!("Feishu issued no new token: {why}; try again later")),
         }
     }
 
-    /// Asks Feishu for tokens. No error repeats what the mask hides.
+    /// Requests tokens from Feishu. No error contains what the mask hides.
     pub(super) async fn tokens(&self, app: &App, request: Value, mask: &Mask) -> Result<Tokens, Refused> {
         let bounds = Bounds { patience: SERVICE_TOKEN_PATIENCE, most_bytes: SERVICE_TOKEN_ANSWER_BYTES };
         let headers = [("content-type", "application/json; charset=utf-8"), ("accept", "application/json")];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let (url, body) = (feishu::token_url(&app.domain), Some(request.to_string()));
         let answered = self.requester.send("POST", &url, &headers, body, bounds).await;
-        // The error may hold an address that the service named.
+        // The error may contain a URL from the service.
         let answered = answered.map_err(|error| {
             Refused::Failed(match error {
                 guard::Error::Elsewhere(_) => "it redirects to another address".to_owned(),
@@ -194,7 +194,7 @@ impl Grant {
     }
 }
 
-/// An error of the store, for people and models.
+/// The text of a store error for people and models.
 pub(super) fn words(error: &store::Error) -> String {
     tracing::error!(%error, "the store failed for a login to a service");
     error.shown()

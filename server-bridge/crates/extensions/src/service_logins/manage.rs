@@ -45,11 +45,11 @@ impl ServiceLogins {
         Ok(ChannelLoginList { logins, tools })
     }
 
-    /// Begins a login to the service of a channel, with the channel's app; returns the page for the user's browser. It has to end in the
-    /// same session. `own` is this server's own address. Audited.
+    /// Begins a login to the service of a channel, with the channel's app; returns the page for the user's browser. The login has to be
+    /// completed in the same session. `own` is this server's own address. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the channel's service has no logins, or the address to come back to is not permitted; [`Error::Store`].
+    /// [`Error::Refused`] if the channel's service has no logins, or the redirect URL is not permitted; [`Error::Store`].
     pub async fn begin(
         &self,
         user: &User,
@@ -64,7 +64,7 @@ impl ServiceLogins {
             let text = format!("the login with the channel {channel} could not be started: {why}");
             Error::refused("login_failed", text)
         };
-        // Before anybody is sent anywhere: a browser that comes back with a code cannot be sent again.
+        // Checked before the browser leaves: once it comes back with a code, the login cannot be repeated.
         self.0.requester.check(&app.domain).map_err(|error| failed(error.to_string()))?;
         let (domain, client_id) = (app.domain.clone(), app.client_id.clone());
         let login = Login::new(user.id, session, app, redirect_uri).map_err(failed)?;
@@ -76,7 +76,7 @@ impl ServiceLogins {
         Ok(McpLogin { url })
     }
 
-    /// Ends a login with the address to which the browser was sent back; returns the channel. Audited.
+    /// Completes a login with the URL to which the browser was redirected; returns the channel. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if no login of this session waits for it, or the service refuses; [`Error::Store`].
@@ -111,7 +111,7 @@ impl ServiceLogins {
         let code = code.ok_or("the address that the browser came back to has no code")?;
         let inner = Arc::clone(&self.0);
         let user = user.clone();
-        // In a task of its own: tokens that were given are stored, even if the browser goes away meanwhile.
+        // Runs in a separate task, so that issued tokens are stored even if the browser disconnects.
         let work = self.0.tasks.spawn(async move {
             // The channel may have been changed or removed since the login began.
             let known = inner.apps(user.id).await.map_err(|error| words(&error))?;

@@ -1,12 +1,12 @@
-//! Logins of users to services, and the services' tools, which send with the token of the user's own login: Feishu's Bitable, Wiki,
-//! documents and Drive.
+//! Users' logins to services, and the services' tools, whose requests carry the user's own token: Feishu's Bitable, Wiki, documents
+//! and Drive.
 //!
 //! ```text
 //!   login: the app of a Feishu channel ─▶ the page for the user's browser (PKCE, state)
 //!   end: the browser comes back to the same session with a code ─▶ tokens, sealed in the store
 //!   a turn begins ─▶ deferred tools, if their user is logged in ─▶ a call ─▶ expired: one refresh at a time ─▶ HttpTools sends
 //! ```
-//! A login belongs to one user and one app. Agents of groups get none of these tools: everyone in a group asks its agents, and reads
+//! A login belongs to one user and one app. Agents of groups get none of these tools, because everyone in a group asks them and reads
 //! their answers.
 //!
 //! | module | holds |
@@ -38,7 +38,7 @@ use crate::http_tools::HttpTools;
 use crate::search::{Offer, Offers};
 use pending::Pending;
 
-/// The name of the service for people and models.
+/// The service's name for people and models.
 const SERVICE: &str = "Feishu";
 
 /// The logins of all users. Cheap to clone; every clone is the same.
@@ -51,14 +51,14 @@ struct Inner {
     http_tools: HttpTools,
     /// The logins that have begun.
     pending: Pending,
-    /// Held while a user's token is refreshed or replaced.
+    /// Locks that are held while a user's token is refreshed or replaced.
     refreshes: Mutex<HashMap<UserId, Arc<AsyncMutex<()>>>>,
-    /// Refreshes go on if nobody waits for them any more: the service accepts each refresh token once.
+    /// The refreshes in progress. They are completed even if nothing waits for them, since each refresh token is accepted once.
     tasks: TaskTracker,
 }
 
 impl ServiceLogins {
-    /// The logins in this store. Requests reach the open internet, and these hosts at any address.
+    /// The logins in this store. Requests may go to the public internet, and to the hosts `reachable` at any address.
     pub fn new(store: Store, http_tools: HttpTools, reachable: &[String]) -> Self {
         Self(Arc::new(Inner {
             store,

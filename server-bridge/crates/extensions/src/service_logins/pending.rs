@@ -1,4 +1,4 @@
-//! Logins that have begun: each belongs to one session of one user, and can be ended once, within 10 minutes.
+//! Logins that have begun: each belongs to one session of one user, and can be completed once, within 10 minutes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::app::App;
 use crate::limits::{SERVICE_LOGIN_PATIENCE, SERVICE_LOGINS_PENDING};
 
-/// What each state begins with: a page that a browser comes back to tells logins to services from those to MCP servers by it.
+/// The prefix of each `state`. By it the page distinguishes logins to services from logins to MCP servers.
 const STATE_MARK: &str = "channel.";
 /// The random bytes of a state and of a verifier.
 const SECRET_BYTES: usize = 32;
@@ -30,15 +30,15 @@ pub(super) struct Login {
     session: [u8; 32],
     pub(super) app: App,
     pub(super) redirect_uri: String,
-    /// The secret of PKCE: whoever comes back with the code alone gets no token.
+    /// The code verifier of PKCE: the code alone gets no token.
     pub(super) verifier: String,
     since: Instant,
 }
 
 impl Login {
-    /// A new one.
+    /// Begins a login.
     ///
-    /// Fails with the reason in words.
+    /// Fails with the reason as text.
     pub(super) fn new(user: UserId, session: &str, app: App, redirect_uri: &str) -> Result<Self, String> {
         Ok(Self {
             user,
@@ -50,7 +50,7 @@ impl Login {
         })
     }
 
-    /// The challenge of PKCE, as `S256`.
+    /// The code challenge of PKCE, by the method `S256`.
     pub(super) fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
     }
@@ -75,7 +75,7 @@ impl Pending {
         Ok(state)
     }
 
-    /// Takes the login with this state out, if it is one of this user's session; another's is not touched.
+    /// Removes and returns the login with this state, if it belongs to this user and session.
     pub(super) fn take(&self, state: &str, user: UserId, session: &str) -> Option<Login> {
         let mut all = self.lock();
         let session: [u8; 32] = Sha256::digest(session).into();

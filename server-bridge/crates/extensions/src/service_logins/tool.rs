@@ -1,4 +1,4 @@
-//! The tools of a user who is logged in.
+//! The tools of users who are logged in.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::http_tools::tool::{Called, Sends, Tool, access};
 use crate::search::Offer;
 
 impl Inner {
-    /// The tools of a turn that begins.
+    /// The tools for a new turn.
     pub(super) async fn offer(self: &Arc<Self>, user: &User, chat: &ChatId) -> store::Result<Offer> {
         let Some((app, grant)) = self.granted(user.id).await? else { return Ok(Offer::default()) };
         if self.store.group_agent_in(chat).await?.is_some() {
@@ -32,7 +32,7 @@ impl Inner {
         }
         let sender: Arc<OfUser> = Arc::new(OfUser { inner: Arc::clone(self), app });
         let tools = declared::documents(&sender.app.domain).into_iter().filter_map(|(name, document)| {
-            // A channel's address that no tool can have: the other tools of this user stay.
+            // The channel's address is not permitted for a tool. The user's other tools are still offered.
             let tool = HttpTool::parse(&document).ok()?;
             let called = Called {
                 access: access(declared::only_reads(name)),
@@ -47,7 +47,7 @@ impl Inner {
     }
 }
 
-/// Sends the requests of tools with the token of the user who calls them.
+/// Sends the requests of tools with the token of the user whose agent calls them.
 struct OfUser {
     inner: Arc<Inner>,
     /// The app that the user was logged in with when the turn began.
@@ -91,7 +91,7 @@ impl OfUser {
             let access = inner.access(user, &self.app, stale.clone()).await?;
             let secrets = BTreeMap::from([(declared::TOKEN.to_owned(), access.token.clone())]);
             let answered = inner.http_tools.answered(user, tool, &secrets, &access.mask, arguments).await?;
-            // Feishu refused the token before it did anything, so the call can be sent again.
+            // Feishu refuses a stale token before it does anything, so the call can be sent again.
             if feishu::is_stale(&answered.content) && stale.is_none() {
                 stale = Some(access.token);
                 continue;

@@ -290,7 +290,7 @@ impl Carrier {
     }
 }
 
-/// The directory that holds what is handed over to an agent.
+/// The directory for files that are handed over to an agent.
 fn handed(agent: &GroupAgent) -> String {
     below(&agent.folder, HANDED_DIRECTORY)
 }

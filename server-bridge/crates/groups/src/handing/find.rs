@@ -57,7 +57,7 @@ impl Outputs<'_> {
     }
 }
 
-/// Finds outputs of a folder, whatever the rules say.
+/// Finds outputs in a folder, without regard to permission rules.
 async fn find(sandbox: &Sandbox, folder: &str, outputs: &[String], limits: Limits) -> Result<Found, Fault> {
     let mut found = Found { directories: BTreeSet::new(), files: BTreeSet::new(), seen: BTreeMap::new() };
     let mut missing = Vec::new();

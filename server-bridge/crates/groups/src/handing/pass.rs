@@ -26,7 +26,7 @@ const PART_PREFIX: &str = ".part-";
 pub(crate) struct Names<'a> {
     /// The directory in which it ends, if that is free.
     pub(crate) base: &'a str,
-    /// The directory that holds all that is handed over to its agent, in which it is written until it is complete.
+    /// The directory for files that are handed over to its agent; incomplete hand-overs are written here too.
     pub(crate) handed: &'a str,
     /// Part of the name that it has until it is complete.
     pub(crate) token: &'a str,
@@ -125,7 +125,7 @@ async fn send_found(
 /// From one machine, through the relay, to the other one.
 struct Pipe<'a> {
     from: &'a Sandbox,
-    /// The folder that the outputs are in; their paths in the tree begin below it.
+    /// The folder with the outputs; their paths in the tree are relative to it.
     folder: &'a str,
     relay: &'a mut Relay,
     writer: &'a mut TreeWriter,
@@ -177,7 +177,7 @@ impl Pipe<'_> {
 
     /// An output's path in the tree.
     fn inner<'p>(&self, path: &'p [u8], at: At<'_>) -> Result<&'p [u8], Fault> {
-        // The runner is not trusted.
+        // The runner is not trusted to return paths within the output.
         let outside =
             || Fault::Never(at.said("the machine names a path that leads out of the agent's folder"));
         inside(self.folder, path).ok_or_else(outside)
@@ -260,7 +260,7 @@ pub(crate) struct Part {
     pub(crate) token: String,
 }
 
-/// Everything half-written in the directory that holds what is handed over to an agent.
+/// All incomplete hand-overs in the directory for files that are handed over to an agent.
 ///
 /// # Errors
 /// [`Fault`].

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// What its steps work on.
     #[serde(default)]
     request: String,
-    /// For `set`: the steps as text, one numbered line each, as `1. @writer: Write a story. [gate] [retries 2] [limit 10m]`, and if you like a
+    /// For `set`: the steps as text, one numbered line each, as `1. @writer: Write a story. [gate] [retries 2] [limit 10m]`, and optionally a
     /// last line `budget: 200000 tokens, $2.50, 1h`. A list shows chains in this form.
     #[serde(default)]
     steps: String,

@@ -120,7 +120,7 @@ fn action(kind: &str, fields: &Fields<'_>) -> Result<Action, String> {
 fn rules(action: Action, fields: &Fields<'_>) -> Result<Handler, String> {
     let condition = fields.text("if")?.filter(|condition| !condition.trim().is_empty());
     if condition.as_ref().is_some_and(|condition| condition.len() > PATTERN_BYTES) {
-        return Err(format!("if is longer than {PATTERN_BYTES} bytes"));
+        return Err(format!("`if` is longer than {PATTERN_BYTES} bytes"));
     }
     let on_failure = match fields.text("onFailure")?.as_deref() {
         None => None,

@@ -25,7 +25,7 @@ const SECRET_WORDS: &[&str] = &[
     "token",
 ];
 
-/// Pairs of words that do the same: `api_key`, `privateKey`.
+/// Pairs of words that name a secret together: `api_key`, `privateKey`.
 const SECRET_PAIRS: &[(&str, &str)] =
     &[("access", "key"), ("api", "key"), ("private", "key"), ("pass", "word"), ("signing", "key")];
 

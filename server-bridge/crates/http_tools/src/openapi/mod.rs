@@ -35,7 +35,7 @@ pub struct Imported {
 /// [`Problem`] if it is not an OpenAPI document, is too large, or names no host.
 pub fn import(text: &str, server: Option<&str>) -> Result<Imported> {
     if text.len() > OPENAPI_BYTES {
-        return Err(Problem::new(format!("it has {} bytes; {OPENAPI_BYTES} at most", text.len())));
+        return Err(Problem::new(format!("it has {} bytes; the maximum is {OPENAPI_BYTES}", text.len())));
     }
     let root: Value = match text.trim_start().starts_with('{') {
         true => {

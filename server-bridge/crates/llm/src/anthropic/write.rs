@@ -157,7 +157,7 @@ fn remind(text: &str, written: &mut crate::draft::Written<'_>) {
     written.add(at, [b","].into_iter().flatten().copied().chain(added).collect::<Vec<u8>>());
 }
 
-/// Messages of one role in a row are one turn, results of tools among the user's.
+/// Messages of one role in a row are one turn, tool results among the user's.
 struct Messages;
 
 impl Wording for Messages {

@@ -195,7 +195,7 @@ impl Inner {
         }
     }
 
-    /// Ends a user's work under this fence without waiting for its end.
+    /// Spawns the end of a user's work under this fence.
     pub(super) fn lose_soon(self: &Arc<Self>, user: UserId, fence: i64) {
         if self.is_ending(user) {
             return;
@@ -204,7 +204,7 @@ impl Inner {
         self.tasks.spawn(async move {
             let turn = inner.turn_of(user);
             let _one_at_a_time = turn.lock().await;
-            // It may be the home again by now, under another one.
+            // This node may be the home again by now, under another fence.
             if inner.member.fence(user) == Some(fence) {
                 inner.lose(user).await;
             }
@@ -218,7 +218,7 @@ impl Inner {
     /// Returns once a user's work is being ended.
     pub(super) async fn ends(&self, user: UserId) {
         let mut ending = self.ending.subscribe();
-        // The sender lives as long as this.
+        // The sender lives as long as `self`, so this cannot fail.
         let _ends = ending.wait_for(|ending| ending.contains(&user)).await;
     }
 

@@ -180,7 +180,7 @@ async fn work_that_wants_a_home_back_which_is_being_given_up_ends_with_it() {
         work_ended.send_replace(true);
         changed
     });
-    // Its change is refused, and it waits for its turn to claim the home: the third that knows of it.
+    // The change is refused, and the task waits for the lock to claim the home; it holds the third reference to that lock.
     while Arc::strong_count(&turn) < 3 {
         tokio::task::yield_now().await;
     }
@@ -220,7 +220,7 @@ async fn a_home_that_was_lost_unnoticed_and_is_swept_up_again_begins_after_the_e
         told.send("end").unwrap();
         Box::pin(async {})
     }));
-    // It froze; another node was the home meanwhile, and is not any more.
+    // The node froze; in the meantime another node was the home and gave it up again.
     store.renew_node(&node.0.new.id, Duration::ZERO).await.unwrap();
     assert_eq!(other.home(ann).await.unwrap(), Home::Here);
     other.release(ann).await.unwrap();
@@ -228,7 +228,7 @@ async fn a_home_that_was_lost_unnoticed_and_is_swept_up_again_begins_after_the_e
     node.0.sweep().await.unwrap();
     let mut next = async || timeout(Duration::from_secs(20), steps.recv()).await.unwrap();
     assert_eq!((next().await, next().await), (Some("end"), Some("settle")));
-    // What was found out about the lost home does not end the new one.
+    // The late discovery of the lost home does not end the new one.
     node.0.lose_soon(ann, 1);
     assert_eq!(node.home(ann).await.unwrap(), Home::Here);
     node.0.tasks.close();

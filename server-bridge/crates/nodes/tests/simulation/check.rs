@@ -1,4 +1,4 @@
-//! What must hold when everything has come to rest.
+//! The invariants that are checked when nothing is in progress any more.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(crate) struct Command {
     pub(crate) script: Script,
 }
 
-/// Its record is what its machine knows, and its client heard nothing else.
+/// Checks that the record of a command agrees with its machine and with what its client received.
 pub(crate) async fn command(
     database: &mut Database,
     hands: &[Hand],
@@ -58,13 +58,13 @@ pub(crate) async fn command(
             happened.cancelled += 1;
             "cancelled".to_owned()
         }
-        // It was cancelled before it reached its machine.
+        // The command was cancelled before it reached its machine.
         ("cancelled", None) => {
             assert_eq!(recorded.bytes, [0, 0], "{told}");
             happened.cancelled += 1;
             "cancelled".to_owned()
         }
-        // It never began, or its process is over, with all that it knew.
+        // The command never began, or the runner's process ended and took its state with it.
         ("lost", None) => {
             happened.never_began += 1;
             "lost".to_owned()
@@ -96,7 +96,7 @@ pub(crate) async fn command(
         }
         Known::Detached => {}
         Known::Failed(kind) => {
-            // A client whose output was lost with the runner is told so, even if the end is on record.
+            // A client whose output was lost with the runner gets the error `lost`, even if the end is on record.
             let is_forgotten = kind == "lost" && job.as_ref().is_some_and(|job| job.is_forgotten);
             let is_recorded =
                 ["lost", "failed"].contains(&recorded.status.as_str()) || *kind == recorded.status;
@@ -106,7 +106,7 @@ pub(crate) async fn command(
     }
 }
 
-/// Every acknowledged message is there, once and in its order, and none that was refused.
+/// Checks that every acknowledged message is stored once and in order, and that no refused message is.
 pub(crate) async fn messages(
     database: &Database,
     user: UserId,

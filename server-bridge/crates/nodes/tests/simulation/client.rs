@@ -1,4 +1,4 @@
-//! Clients, who connect to any node, lose their connections, and check everything that they hear.
+//! Clients: they connect to any node, lose their connections, and check everything that they receive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,23 +14,23 @@ use crate::job::{Script, channel_of, left_of_channel};
 use crate::random::Random;
 use crate::schedule::tell;
 
-/// The most frames that wait for a client.
+/// The most frames that are queued for a client.
 const WAITING: usize = 8;
-/// How long a client hears nothing before it connects elsewhere.
+/// How long a client waits without a frame before it connects elsewhere.
 const SILENCE: Duration = Duration::from_secs(25);
-/// The longest pause before a client connects again. It is within the grace of a command without a client, mostly.
+/// The longest pause before a client reconnects. It is mostly within the grace period of a command without a client.
 const PAUSE: Duration = Duration::from_secs(3);
-/// The longest pause of some: their commands are ended meanwhile.
+/// The longest pause of some clients, long enough that their commands are ended.
 const LONG_PAUSE: Duration = Duration::from_secs(30);
-/// The longest pause once everything is mended.
+/// The longest pause once all faults have ended.
 const CALM_PAUSE: Duration = Duration::from_millis(300);
 
-/// What a client came to know of its command.
+/// The outcome of a command as its client knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// It ended, as its client was told.
+    /// The client received the end.
     Exit { code: Option<i32>, is_cancelled: bool, has_bytes: u64, gap_bytes: u64 },
-    /// It goes on alone.
+    /// The command goes on without a client.
     Detached,
     /// It failed, with an error of this kind.
     Failed(String),
@@ -96,7 +96,7 @@ impl Client {
                 }
                 let known = self.read(&mut reading, &has, frames).await;
                 match known {
-                    // It is asked for again: nothing began, or another home goes on with it.
+                    // The client asks again: nothing began, or another home continues the command.
                     Some(Known::Failed(kind)) if is_passing(&kind) => {
                         tell(format!("the client of {id} hears from {url}: {kind}"));
                     }
@@ -109,7 +109,7 @@ impl Client {
         }
     }
 
-    /// Reads one connection to its end; `None` if that is not the command's.
+    /// Reads one connection to its end; `None` if the command has not ended with it.
     async fn read(
         &mut self,
         reading: &mut Reading,
@@ -145,7 +145,7 @@ impl Client {
         None
     }
 
-    /// Writes messages one after another; each that is acknowledged is read at another node at once.
+    /// Posts messages one after another; each acknowledged message is read from another node at once.
     pub(crate) async fn post(mut self, chat: ChatId, messages: u64, name: String) -> Posted {
         let mut posted = Posted::default();
         for number in 0..messages {
@@ -162,7 +162,7 @@ impl Client {
                     }
                 }
                 Some(Frame::Error(kind)) if kind == "fenced" => posted.refused.push(text),
-                // Nobody knows: as if the connection were lost.
+                // The outcome is unknown, as with a lost connection.
                 Some(Frame::Error(_)) | None => {}
                 Some(other) => panic!("{other:?}"),
             }

@@ -1,7 +1,7 @@
-//! A process as a runtime that is turned by hand: it does nothing, and hears nothing, between two turns.
+//! A process, simulated as a runtime that the test drives: between two calls of `turn` it does nothing and receives nothing.
 //!
-//! Its clock is its own and stands still until it is advanced. A process that is not turned is frozen; one whose runtime is dropped was
-//! killed: its tasks end where they wait, and its sockets close.
+//! It has its own clock, which stands still until it is advanced. A process that is not turned is frozen. Dropping its runtime kills it:
+//! its tasks end at their current await, and its sockets close.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -11,17 +11,17 @@ use futures_util::poll;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 
-/// How often a turn lets the tasks run that are ready.
+/// How often one turn runs the tasks that are ready.
 const YIELDS: usize = 3;
-/// How long a thread leaves the processor to the database before it looks for the answer: first, and at most.
+/// How long a thread leaves the processor to the database before it checks for the answer: the first and the longest time.
 const NAPS: [Duration; 2] = [Duration::from_micros(50), Duration::from_micros(400)];
 
 thread_local! {
-    /// Counts messages between processes, all of which one thread turns.
+    /// Counts messages between processes. One thread drives all processes of a schedule.
     static PROGRESS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Notes that a message passed between processes.
+/// Counts a message between processes.
 pub(crate) fn progress() {
     PROGRESS.set(PROGRESS.get() + 1);
 }
@@ -61,7 +61,7 @@ impl Clockwork {
         self.0.spawn(task)
     }
 
-    /// Runs the tasks that are ready, and those that these make ready.
+    /// Runs the tasks that are ready, and those that they wake.
     pub(crate) fn turn(&self) {
         self.0.block_on(async {
             for _ in 0..YIELDS {
@@ -70,12 +70,12 @@ impl Clockwork {
         });
     }
 
-    /// Advances the clock. What is due runs at the next turn.
+    /// Advances the clock. Timers that are due fire at the next turn.
     pub(crate) fn advance(&self, time: Duration) {
         self.0.block_on(tokio::time::advance(time));
     }
 
-    /// Turns until this is done, while the clock stands still.
+    /// Drives the process until `work` is done, while the clock stands still.
     pub(crate) fn finish<T>(&self, work: impl Future<Output = T>) -> T {
         self.0.block_on(async {
             let (mut work, mut naps) = (pin!(work), Naps::new());
@@ -89,7 +89,7 @@ impl Clockwork {
         })
     }
 
-    /// Ends the process where it is.
+    /// Kills the process at once.
     pub(crate) fn kill(self) {
         self.0.shutdown_background();
     }

@@ -1,4 +1,5 @@
-//! The database of the nodes: a real PostgreSQL, whose clock goes on by hand and which notes every commit of a node that is not the home.
+//! The database of the nodes: a real PostgreSQL whose clock the test advances, and which records every commit of a node for a user whose
+//! home it is not.
 
 use std::time::Duration;
 
@@ -7,14 +8,15 @@ use store::{Name, PostgresUrl, Store, UserId};
 
 use crate::clockwork::Clockwork;
 
-/// The steps to its schema.
+/// The migrations of the schema.
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/migrations-postgres");
-/// The setting by which a process tells which one it is.
+/// The PostgreSQL setting with which a process identifies itself.
 const SETTING: &str = "sandbridge.process";
 
-/// Notes, as the last thing before a commit, who commits for a user whose home is another node.
+/// Deferred triggers that record commits for a user by a node that is not the user's home.
 ///
-/// The lock of the user's changes is held until after the commit, and each claim takes it: so nothing can change in between.
+/// They run just before the commit. The lock of the user's changes is held until after it, and each claim takes that lock, so the home
+/// cannot change in between.
 const WATCH: &str = "
 CREATE TABLE processes (number BIGINT PRIMARY KEY, node_id TEXT NOT NULL);
 CREATE TABLE strays (what TEXT NOT NULL);
@@ -47,22 +49,22 @@ CREATE CONSTRAINT TRIGGER watch_messages AFTER INSERT ON messages DEFERRABLE INI
     FOR EACH ROW EXECUTE FUNCTION watch_messages();
 ";
 
-/// Each statement is planned once on each connection: planning is most of what the database does here.
+/// Plans each statement once per connection, because planning would take most of the database's time.
 const SETTINGS: &str = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$";
 
-/// Removes what a schedule left.
+/// Removes the rows of the last schedule.
 const CLEAR: &str = "
 DELETE FROM execs; DELETE FROM messages; DELETE FROM chats; DELETE FROM runner_tokens; DELETE FROM runners; DELETE FROM homes;
 DELETE FROM nodes; DELETE FROM audit; DELETE FROM processes; DELETE FROM strays;
 ";
 
-/// After so many schedules the space of what they left is used again.
+/// The database is vacuumed after this many schedules.
 const VACUUM_EVERY: u64 = 50;
 
 pub(crate) struct Database {
     url: String,
     connection: PgConnection,
-    /// Of no node: it sees and changes everything.
+    /// A store that belongs to no node: it may see and change everything.
     pub(crate) store: Store,
     cleared: u64,
 }
@@ -74,12 +76,12 @@ pub(crate) struct Recorded {
     pub(crate) exit_code: Option<i32>,
     pub(crate) bytes: [u64; 2],
     pub(crate) runner: Option<String>,
-    /// Its entries in the audit trail: their outcomes.
+    /// The outcomes in its entries of the audit trail.
     pub(crate) entries: Vec<String>,
 }
 
 impl Database {
-    /// A new one, with the people who use it.
+    /// Creates a database with these users.
     pub(crate) fn new(clockwork: &Clockwork, people: &[&str]) -> Self {
         let url = testkit::postgres::database_of(SCHEMA, |url| {
             clockwork.finish(async { Store::connect(&url).await.unwrap().close().await });
@@ -90,7 +92,7 @@ impl Database {
             connection.execute(WATCH).await.unwrap();
             connection.execute(SETTINGS).await.unwrap();
             for person in people {
-                // Their passwords are of no interest, and each would take a tenth of a second.
+                // Inserted directly: hashing each password would take a tenth of a second.
                 sqlx::query(
                     "INSERT INTO users (name, password_hash, admin, created_at_ms) VALUES ($1, '', FALSE, 0)",
                 )
@@ -103,7 +105,7 @@ impl Database {
         })
     }
 
-    /// Its address for the process with this number.
+    /// The database URL for the process with this number.
     pub(crate) fn url_of(&self, process: u64) -> PostgresUrl {
         PostgresUrl::parse(&format!("{}&options[{SETTING}]={process}", self.url)).unwrap()
     }
@@ -113,13 +115,13 @@ impl Database {
         self.store.user_by_name(name).await.unwrap().unwrap().id
     }
 
-    /// The process with this number is this node.
+    /// Records that the process with this number is this node.
     pub(crate) async fn introduce(&mut self, process: u64, node: &str) {
         let introduce = "INSERT INTO processes (number, node_id) VALUES ($1, $2) ON CONFLICT (number) DO UPDATE SET node_id = $2";
         sqlx::query(introduce).bind(process as i64).bind(node).execute(&mut self.connection).await.unwrap();
     }
 
-    /// Lets time pass for the leases.
+    /// Advances the clock of the leases.
     pub(crate) async fn advance(&mut self, time: Duration) {
         sqlx::query("UPDATE nodes SET lease_until_ms = lease_until_ms - $1")
             .bind(time.as_millis() as i64)
@@ -128,7 +130,7 @@ impl Database {
             .unwrap();
     }
 
-    /// Ends the lease of the node at a URL, as its silence does.
+    /// Expires the lease of the node at a URL, as if it had stopped renewing it.
     pub(crate) async fn end_lease(&mut self, url: &str) {
         sqlx::query("UPDATE nodes SET lease_until_ms = 0 WHERE url = $1")
             .bind(url)
@@ -137,18 +139,18 @@ impl Database {
             .unwrap();
     }
 
-    /// Commits by nodes for users whose home they were not.
+    /// The recorded commits of nodes for users whose home they were not.
     pub(crate) async fn strays(&mut self) -> Vec<String> {
         sqlx::query_scalar("SELECT what FROM strays").fetch_all(&mut self.connection).await.unwrap()
     }
 
-    /// True if an exec of anybody has no end.
+    /// True if any exec has no end on record.
     pub(crate) async fn is_anything_running(&mut self) -> bool {
         let running = "SELECT EXISTS (SELECT 1 FROM execs WHERE status = 'running')";
         sqlx::query_scalar(running).fetch_one(&mut self.connection).await.unwrap()
     }
 
-    /// An exec; `None` if it is not on record. Its command tells its entries apart.
+    /// An exec; `None` if it is not on record. Its audit entries are found by its command.
     pub(crate) async fn recorded(&mut self, id: &str) -> Option<Recorded> {
         let row = sqlx::query(
             "SELECT status, exit_code, stdout_bytes, stderr_bytes, runner,
@@ -169,14 +171,14 @@ impl Database {
         })
     }
 
-    /// How often a user got another home.
+    /// How often users' homes have changed.
     pub(crate) async fn changes_of_homes(&mut self) -> u64 {
         let changes = "SELECT COALESCE(SUM(fence), 0)::BIGINT FROM homes";
         let changes: i64 = sqlx::query_scalar(changes).fetch_one(&mut self.connection).await.unwrap();
         changes as u64
     }
 
-    /// Its nodes, homes and execs, for a failure.
+    /// The nodes, homes and execs, for a failure's output.
     pub(crate) async fn describe(&mut self) -> String {
         let lines = "SELECT n::TEXT FROM nodes n UNION ALL SELECT h::TEXT FROM homes h UNION ALL SELECT e::TEXT FROM execs e";
         let lines: Vec<String> = sqlx::query_scalar(lines).fetch_all(&mut self.connection).await.unwrap();

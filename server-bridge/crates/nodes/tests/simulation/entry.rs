@@ -1,4 +1,5 @@
-//! What a process does with a call: here, at the home, or nowhere. After the server's own `forward` and `runner_pipe`, without HTTP.
+//! How a process handles a call: here, or by forwarding it to the home. Modelled on the server's `forward` and `runner_pipe`, without
+//! HTTP.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,23 +20,23 @@ use crate::link::{CutLink, WHOLE, cut_link};
 use crate::node::Node;
 use crate::serve;
 
-/// As in the server's limits.
+/// The values of the server's limits.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const HOME_ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 const HOME_LOOKS: u32 = 2;
 const HOME_LOOK_PAUSE: Duration = Duration::from_millis(300);
-/// How long a node that cannot be reached is tried.
+/// How long to try to connect to an unreachable node.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// The most frames that wait between two processes.
+/// The most frames that are queued between two processes.
 const WAITING: usize = 8;
 
-/// Where something for a user goes.
+/// The node that handles a user's requests.
 enum Place {
     Here,
     At(Arc<PeerNode>),
 }
 
-/// Looks for the home of a user, not for ever.
+/// Looks for the home of a user, a limited number of times.
 struct Looks<'a> {
     node: &'a Node,
     user: UserId,
@@ -74,12 +75,12 @@ impl Looks<'_> {
     }
 }
 
-/// True if this node is the home of a user whose request another node sends.
+/// True if this node is the home of a user whose request another node has forwarded.
 async fn is_for_here(node: &Node, from: &str, user: UserId) -> bool {
     node.directory.is_live(from) && node.nodes.home(user).await.is_ok_and(|home| home == Home::Here)
 }
 
-/// A request for a user.
+/// Handles a request for a user.
 pub(crate) async fn ask(
     node: Arc<Node>,
     user: UserId,
@@ -116,16 +117,16 @@ pub(crate) async fn ask(
     let _gone = answer.send(Frame::Error("unavailable".to_owned())).await;
 }
 
-/// What became of a request at another node.
+/// The outcome of a request that was forwarded to another node.
 enum Passed {
     Answered,
     /// It may have been carried out.
     Unknown,
-    /// Nothing of it was.
+    /// It was not carried out.
     Not,
 }
 
-/// Sends a request to a node, and its answers back, until either ends.
+/// Forwards a request to a node, and its answers back, until either side ends.
 async fn pass(node: &Node, peer: &PeerNode, user: UserId, ask: &Ask, answer: &mpsc::Sender<Frame>) -> Passed {
     if node.house.are_parted(&node.url, &peer.url) {
         sleep(CONNECT_TIMEOUT).await;
@@ -170,7 +171,7 @@ async fn pass(node: &Node, peer: &PeerNode, user: UserId, ask: &Ask, answer: &mp
     }
 }
 
-/// A runner's link.
+/// Handles a runner's link.
 pub(crate) async fn link(
     node: Arc<Node>,
     mut link: CutLink,
@@ -186,7 +187,7 @@ pub(crate) async fn link(
     }
     let Ok(Some(Ok(first))) = timeout(HEAD_TIMEOUT, link.next()).await else { return };
     let token = token_of(&first).expect("a runner registers first");
-    // The database is away: the runner dials again.
+    // The database is unavailable, so the runner has to dial again.
     let Ok(user) = node.accounts.runner_token_user(&token).await else { return };
     let mut looks = Looks { node: &node, user: user.expect("the token is known"), left: HOME_LOOKS };
     loop {
@@ -229,7 +230,7 @@ async fn open(node: &Node, peer: &PeerNode, user: UserId) -> Option<CutLink> {
     matches!(timeout(HEAD_TIMEOUT, is_taken).await, Ok(Ok(true))).then_some(ours)
 }
 
-/// Passes messages on, frame by frame and unread, until either end is over.
+/// Relays messages in both directions without parsing them, until either side closes.
 async fn pipe(first: LinkMessage, runner: CutLink, home: CutLink) {
     let (mut to_runner, mut from_runner) = runner.split();
     let (mut to_home, mut from_home) = home.split();
@@ -284,7 +285,7 @@ async fn serve_link(node: &Arc<Node>, link: CutLink) {
         let _is_first = noted.set((runner, user_key.clone(), name.clone()));
         Ok(Admission { user_key, runner: name, epoch, token: None, version: None })
     };
-    // How it ended is of no interest: the runner dials again.
+    // The reason does not matter, since the runner dials again.
     let _ended = node.router.serve_remote(link, admit).await;
     let Some((runner, user_key, name)) = admitted.get() else { return };
     let _noted = node.accounts.touch_runner(*runner).await;

@@ -1,4 +1,4 @@
-//! The addresses at which processes reach each other, and the walls between them.
+//! The network between processes: their URLs, and the partitions between them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::link::CutLink;
 
-/// What a process hears.
+/// A call that a process receives.
 #[derive(Debug)]
 pub(crate) enum Call {
     /// A runner's link: from a runner, or from the node with this id for this user.
@@ -18,7 +18,7 @@ pub(crate) enum Call {
     Ask { user: UserId, ask: Ask, answer: mpsc::Sender<Frame>, from: Option<String> },
 }
 
-/// What a client asks for.
+/// The request of a client.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
     Exec(Arc<Exec>),
@@ -33,29 +33,29 @@ pub(crate) enum Ask {
     },
 }
 
-/// A command, as its client asks for it each time it connects.
+/// The request for a command, repeated each time its client connects.
 #[derive(Clone, Debug)]
 pub(crate) struct Exec {
     pub(crate) id: store::ExecId,
     pub(crate) place: String,
     pub(crate) line: String,
     pub(crate) is_detached: bool,
-    /// True if the client reports what it has.
+    /// True if the client acknowledges output.
     pub(crate) acks: bool,
-    /// The bytes of output that it has.
+    /// The bytes of output that the client already has.
     pub(crate) offset: u64,
-    /// The same while it is connected; [`ALL`] once it has the end.
+    /// The current value of `offset` while the client is connected; [`ALL`] once it has the end.
     pub(crate) has: watch::Receiver<u64>,
-    /// Cancelled when the client wants it ended.
+    /// Cancelled when the client cancels the command.
     pub(crate) ended: CancellationToken,
     /// Cancelled when the client goes away.
     pub(crate) gone: CancellationToken,
 }
 
-/// A client has everything, the end included.
+/// The offset of a client that has everything, including the end.
 pub(crate) const ALL: u64 = u64::MAX;
 
-/// What a client hears.
+/// A frame for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     Started,
@@ -84,7 +84,7 @@ pub(crate) struct House(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     doors: Mutex<HashMap<String, mpsc::UnboundedSender<Call>>>,
-    /// Pairs that do not reach each other.
+    /// The pairs of nodes that cannot reach each other.
     walls: watch::Sender<Vec<(String, String)>>,
 }
 
@@ -93,7 +93,7 @@ impl House {
         Self(Arc::new(Inner { doors: Mutex::default(), walls: watch::Sender::default() }))
     }
 
-    /// Opens a door; it closes when the receiver is dropped.
+    /// Listens at a URL until the receiver is dropped.
     pub(crate) fn listen(&self, url: &str) -> mpsc::UnboundedReceiver<Call> {
         let (sender, receiver) = mpsc::unbounded_channel();
         self.doors().insert(url.to_owned(), sender);
@@ -106,7 +106,7 @@ impl House {
         self.doors().get(url).is_some_and(|door| door.send(call).is_ok())
     }
 
-    /// Two nodes do not reach each other, or do again.
+    /// Partitions two nodes from each other, or ends that.
     pub(crate) fn part(&self, one: &str, other: &str, are_parted: bool) {
         self.0.walls.send_modify(|walls| {
             walls.retain(|wall| !is_between(wall, one, other));
@@ -120,7 +120,7 @@ impl House {
         self.0.walls.borrow().iter().any(|wall| is_between(wall, one, other))
     }
 
-    /// Returns once two nodes do not reach each other.
+    /// Returns once two nodes cannot reach each other.
     pub(crate) async fn parted(&self, one: &str, other: &str) {
         let mut walls = self.0.walls.subscribe();
         let _lives = walls.wait_for(|walls| walls.iter().any(|wall| is_between(wall, one, other))).await;

@@ -1,14 +1,14 @@
-//! A command on a simulated machine: what it writes, and what the machine knows of it.
+//! A command on a simulated machine: its output and its state.
 
 use proto::Channel;
 use proto::message::{ExecExited, ExecStreamsClosed, ExitStatus};
 
 use crate::random::Random;
 
-/// The bytes of one channel before it is the other one's turn.
+/// The number of bytes of one channel before output switches to the other one.
 const STRIPE: u64 = 3_333;
 
-/// The least steps in which a command writes its output, by its number.
+/// The minimal number of steps in which a command writes its output, chosen by its number.
 const PACES: [u64; 3] = [6, 24, 96];
 
 /// A command: its number, the length of its output in bytes, and its exit code.
@@ -33,12 +33,12 @@ impl Script {
         Self { machine: next(), seed: next(), length: next(), code: i32::try_from(next()).unwrap() }
     }
 
-    /// The byte of its output at an offset.
+    /// The byte of the output at an offset.
     pub(crate) fn byte(self, offset: u64) -> u8 {
         (offset.wrapping_mul(31) ^ (offset >> 8) ^ self.seed) as u8
     }
 
-    /// This much of its output.
+    /// A range of the output.
     pub(crate) fn bytes(self, from: u64, length: u64) -> Vec<u8> {
         (from..from + length).map(|offset| self.byte(offset)).collect()
     }
@@ -48,12 +48,12 @@ pub(crate) fn channel_of(offset: u64) -> Channel {
     if (offset / STRIPE).is_multiple_of(2) { Channel::Stdout } else { Channel::Stderr }
 }
 
-/// The bytes up to the next change of the channel.
+/// The number of bytes up to the next switch of the channel.
 pub(crate) fn left_of_channel(offset: u64) -> u64 {
     (offset / STRIPE + 1) * STRIPE - offset
 }
 
-/// Bytes of both channels up to an offset.
+/// The number of bytes of each channel up to an offset.
 pub(crate) fn totals(offset: u64) -> (u64, u64) {
     let (pairs, rest) = (offset / (2 * STRIPE), offset % (2 * STRIPE));
     let stdout = pairs * STRIPE + rest.min(STRIPE);
@@ -68,7 +68,7 @@ pub(crate) struct Job {
     /// Output before this offset was drained and is not kept.
     pub(crate) floor: u64,
     pub(crate) is_acknowledged: bool,
-    /// The process that ran it is over, and knows nothing of it any more.
+    /// True if the runner's process ended and lost the job.
     pub(crate) is_forgotten: bool,
 }
 
@@ -84,7 +84,7 @@ impl Job {
         }
     }
 
-    /// Goes on a little, or at once to its end.
+    /// Produces some output, or all the rest at once.
     pub(crate) fn work(&mut self, random: &mut Random, at_once: bool) {
         if !self.is_cancelled && !self.is_forgotten {
             let left = self.script.length - self.produced;

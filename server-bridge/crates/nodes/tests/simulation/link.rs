@@ -12,17 +12,17 @@ use crate::clockwork::progress;
 /// A link that does not break by itself.
 pub(crate) const WHOLE: [u64; 4] = [u64::MAX; 4];
 
-/// One end, and the number of messages that it still receives and sends. Messages in flight when it breaks are lost.
+/// One end of a link, with the number of messages that it still receives and sends. Messages in flight when it breaks are lost.
 #[derive(Debug)]
 pub(crate) struct CutLink {
     inner: Option<MemoryLink>,
-    /// Read before, and not handed out yet.
+    /// A message that was put back, to be returned first.
     first: Option<LinkMessage>,
     receives: u64,
     sends: u64,
 }
 
-/// Two ends, with the number of messages that each receives and sends.
+/// Creates a link whose ends break after these numbers of messages.
 pub(crate) fn cut_link([receives, sends, other_receives, other_sends]: [u64; 4]) -> (CutLink, CutLink) {
     let (left, right) = memory_link();
     let end = |inner, receives, sends| CutLink { inner: Some(inner), first: None, receives, sends };
@@ -30,7 +30,7 @@ pub(crate) fn cut_link([receives, sends, other_receives, other_sends]: [u64; 4])
 }
 
 impl CutLink {
-    /// Hands this message out once more before all others.
+    /// Puts a message back, to be returned before all others.
     pub(crate) fn put_back(&mut self, first: LinkMessage) {
         self.first = Some(first);
     }

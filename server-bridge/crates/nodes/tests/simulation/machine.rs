@@ -1,5 +1,5 @@
-//! A simulated machine: its runner dials in at any node, its commands outlive its links as `PROTOCOL.md` specifies, and it finds every
-//! command that is not its own or comes twice.
+//! A simulated machine: its runner dials any node, its commands outlive its links as `PROTOCOL.md` specifies, and it detects every
+//! command that is meant for another machine or arrives twice.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,20 +24,20 @@ use crate::job::{Job, Script, channel_of, left_of_channel};
 use crate::link::{CutLink, WHOLE, cut_link};
 use crate::random::Random;
 
-/// The most messages of a link that breaks, at each end and in each direction.
+/// The most messages on a link before it breaks, per end and direction.
 const MESSAGES: u64 = 60;
 /// How long a runner waits for the answer to its registration.
 const PATIENCE: Duration = Duration::from_secs(12);
-/// The longest time that some runners take to confirm their registration: a home may move meanwhile.
+/// The longest delay with which some runners confirm their registration, so that a home may move in the meantime.
 const HESITATION: Duration = Duration::from_secs(3);
 /// The longest pause before a runner dials again.
 const PAUSE: Duration = Duration::from_millis(1_500);
 /// The longest time between two steps of a command.
 const STEP: Duration = Duration::from_millis(40);
-/// How often an idle runner looks at its link.
+/// How often an idle runner checks its link.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Its state, which outlives its links.
+/// The state of a machine, which outlives its links.
 #[derive(Debug)]
 pub(crate) struct Machine {
     number: u64,
@@ -52,21 +52,21 @@ impl Machine {
     }
 }
 
-/// What happens to a machine.
+/// Counts of the faults of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
-    /// The links that were cut.
+    /// How many links were cut.
     cuts: u64,
-    /// The processes of the runner that have ended.
+    /// How many processes of the runner have ended.
     boots: u8,
 }
 
-/// A machine in the hands of the schedule.
+/// The schedule's handle of a machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Hand {
     pub(crate) machine: Arc<Mutex<Machine>>,
     fate: watch::Sender<Fate>,
-    /// True while its links do not break by themselves.
+    /// True once its links no longer break by themselves.
     is_calm: Arc<AtomicBool>,
 }
 
@@ -85,7 +85,7 @@ impl Hand {
         self.fate.send_modify(|fate| fate.cuts += 1);
     }
 
-    /// The runner ends with all that it runs and remembers, and another process begins.
+    /// Restarts the runner's process: everything that it runs and remembers is lost.
     pub(crate) fn restart(&self) {
         self.lock().jobs.values_mut().for_each(|job| job.is_forgotten = true);
         self.fate.send_modify(|fate| fate.boots += 1);
@@ -95,7 +95,7 @@ impl Hand {
         self.is_calm.store(true, Ordering::Relaxed);
     }
 
-    /// Dials again and again.
+    /// Dials nodes in an endless loop.
     pub(crate) async fn run(self, house: House, urls: Vec<String>) {
         let mut fates = self.fate.subscribe();
         loop {
@@ -126,11 +126,11 @@ impl Hand {
     }
 }
 
-/// The work of a stream.
+/// The state of a stream.
 #[derive(Debug)]
 struct Work {
     id: ExecId,
-    /// Where its output began, and the credit since.
+    /// The offset at which its output began, and the credit since.
     from: u64,
     sent: u64,
     output: bool,
@@ -148,7 +148,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Registers; `None` if the link breaks meanwhile, or nobody can register it now.
+    /// Registers; `None` if the link breaks or the registration is refused for now.
     async fn open(mut link: CutLink, boots: u8, hand: &Hand, mut random: Random) -> Option<Self> {
         let register = register(&hand.lock(), boots);
         link.send(LinkMessage::Text(register.to_text())).await.ok()?;
@@ -171,12 +171,12 @@ impl Connection {
         Some(Self { link, session, machine, is_calm, random, streams: BTreeMap::new() })
     }
 
-    /// Serves until the link is over.
+    /// Serves the link until it ends.
     async fn serve(mut self) {
         loop {
             while let Some(frame) = self.session.poll_transmit(Instant::now().into_std()) {
                 let sending = self.link.send(LinkMessage::Binary(frame));
-                // A node that is frozen does not read.
+                // A frozen node does not read.
                 if !matches!(timeout(HEARTBEAT_TIMEOUT, sending).await, Ok(Ok(()))) {
                     return;
                 }
@@ -196,7 +196,7 @@ impl Connection {
                 () = sleep(step), if !is_idle => self.work(),
                 () = sleep(LOOK), if is_idle => {}
             }
-            // A node that is frozen or gone says nothing any more.
+            // A frozen or dead node sends nothing.
             if self.session.handle_timeout(Instant::now().into_std()).is_err() {
                 return;
             }
@@ -285,7 +285,7 @@ impl Connection {
         self.session.message(stream, &message.into(), false).unwrap();
     }
 
-    /// Makes every running command go on a bit.
+    /// Advances every running command.
     fn work(&mut self) {
         let machine = Arc::clone(&self.machine);
         let mut machine = machine.lock().unwrap();
@@ -297,7 +297,7 @@ impl Connection {
         self.streams = streams;
     }
 
-    /// True if that was the end of it.
+    /// Sends output as far as credit allows; returns true once the stream has ended.
     fn advance(&mut self, job: &Job, stream: StreamId, work: &mut Work) -> bool {
         let is_told = job.has_ended() && (work.sent == job.produced || self.random.is_one_in(2));
         if is_told && !std::mem::replace(&mut work.has_exited, true) {

@@ -1,24 +1,24 @@
-//! Three nodes under seeded faults, on a real PostgreSQL: what must hold for every exec, every message and every commit.
+//! Three nodes under seeded faults, on a real PostgreSQL: checks the invariants of every exec, every message and every commit.
 //!
 //! ```text
 //!  machines ─► links that break at any frame ─► any node ─► (a pipe) ─► the home: driver, ledger ─► PostgreSQL
 //!  clients ──► connections that are lost ─────► any node ─► (a relay) ─┘
 //! ```
-//! Each node is a process of its own: a runtime with a clock, which the schedule turns by hand ([`clockwork`]). So one is frozen by not being
-//! turned, and killed by dropping it, between any two steps of its work. Leases end by the same hand.
+//! Each node is a simulated process: a runtime with its own clock, which the schedule drives ([`clockwork`]). The schedule freezes a
+//! process by not driving it, and kills it by dropping it, between any two steps of its work. It also makes leases expire.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `schedule` | what happens, step by step, as the seed says |
-//! | `check` | what must hold in the end |
-//! | `client` | clients: they run commands and write messages at any node, and check what they hear |
-//! | `machine`, `job` | machines: they dial in at any node, and check what they are asked for |
+//! | `schedule` | the steps of a schedule, as the seed decides |
+//! | `check` | the invariants at the end |
+//! | `client` | clients: they run commands and post messages at any node, and check what they receive |
+//! | `machine`, `job` | machines: they dial any node, and check what they are asked to run |
 //! | `process` | a node's process: started, frozen, stopped and killed from outside |
 //! | `node` | a node: the real store, homes, ledger and router, wired as the server does it |
-//! | `entry`, `serve` | what a node does with a connection: after the server's own code, without HTTP |
-//! | `house`, `link` | how processes reach each other |
-//! | `database` | the database, which notes each commit of a node that is not the home |
-//! | `clockwork`, `random` | a process turned by hand; reproducible randomness |
+//! | `entry`, `serve` | how a node handles a connection: modelled on the server's own code, without HTTP |
+//! | `house`, `link` | the network between processes |
+//! | `database` | the database, which records each commit of a node that is not the home |
+//! | `clockwork`, `random` | a process that the test drives; reproducible randomness |
 //!
 //! `SANDBRIDGE_SCHEDULES` sets the number of schedules, by default [`SCHEDULES`], and `SANDBRIDGE_SEED` the first one. A failure prints the
 //! command that repeats its schedule; the other ones still run, and the end names all seeds that failed.
@@ -48,13 +48,13 @@ use schedule::{Bench, Happened};
 
 /// The number of schedules of an ordinary run, each about half a second of a core.
 const SCHEDULES: u64 = 12;
-/// After so many schedules a line says how far a long run is.
+/// A long run reports its progress after this many schedules.
 const TOLD: u64 = 500;
 /// How many run at once.
 const THREADS_PER_CORE: usize = 3;
-/// After so many failures no other schedule begins: they have one cause, most likely, and each takes long.
+/// After this many failures no further schedule begins: they probably have the same cause, and each takes long.
 const FAILURES: usize = 25;
-/// The test, for the command that repeats a schedule.
+/// The name of the test, for the command that repeats a schedule.
 const TEST: &str = "nothing_is_lost_doubled_or_done_by_two_nodes_whatever_happens_to_them";
 
 #[test]
@@ -65,7 +65,7 @@ fn nothing_is_lost_doubled_or_done_by_two_nodes_whatever_happens_to_them() {
     let first = first.unwrap_or(0);
     schedule::note_panics();
     let begun = Instant::now();
-    // Each thread takes the next one; the schedules are independent, and most of their time they wait for the database.
+    // Each thread takes the next schedule. Schedules are independent, and mostly wait for the database.
     let next = AtomicU64::new(0);
     let failed = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism().map_or(1, usize::from) * THREADS_PER_CORE;
@@ -82,7 +82,7 @@ fn nothing_is_lost_doubled_or_done_by_two_nodes_whatever_happens_to_them() {
                 Err(_shown) => {
                     eprintln!("SANDBRIDGE_SEED={seed} cargo nextest run --workspace -E 'test({TEST})'");
                     failed.lock().unwrap().push(seed);
-                    // The other one is full of what the schedule left.
+                    // The failed schedule left its rows in the old database.
                     bench = Bench::new();
                 }
             }

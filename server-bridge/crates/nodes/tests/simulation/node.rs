@@ -17,11 +17,11 @@ use tokio_util::task::TaskTracker;
 use crate::entry;
 use crate::house::{Call, House};
 
-/// How often a home that ends looks whether its work has.
+/// How often the end of a home checks whether its work has ended.
 const END_CHECK: Duration = Duration::from_millis(20);
 /// How long commands may take to end when a node stops.
 const COMMANDS_STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// The nodes only compare keys here: no connection between them is encrypted.
+/// Nodes only compare their keys here; connections between them are not encrypted.
 const VERSION: &str = "0.1.0";
 
 /// What the tasks of one process share.
@@ -36,16 +36,16 @@ pub(crate) struct Node {
     pub(crate) house: House,
     /// The execs that are served to clients.
     pub(crate) execs: TaskTracker,
-    /// Cancelled when it stops in order.
+    /// Cancelled when the node shuts down.
     pub(crate) stop: CancellationToken,
-    /// Cancelled when nothing is left to be done under its lease.
+    /// Cancelled when no work is left under the node's lease.
     end: CancellationToken,
-    /// Cancelled once it must stop: another process has its place.
+    /// Cancelled when the node must stop because another process has replaced it.
     pub(crate) lost: CancellationToken,
 }
 
 impl Node {
-    /// Joins the others.
+    /// Joins the cluster.
     pub(crate) async fn join(store: Store, url: String, house: House) -> Result<Arc<Self>, Error> {
         let (nodes, store) = Nodes::join(store, &url, VERSION, Some(url.clone().into_bytes())).await?;
         let router = SandboxRouter::new(RouterConfig::default());
@@ -63,7 +63,7 @@ impl Node {
             router,
             house,
         });
-        // Weak: what the node owns must not own the node.
+        // Weak, to avoid a reference cycle.
         let (begun, ended) = (Arc::downgrade(&node), Arc::downgrade(&node));
         node.nodes.set_settle(Box::new(move |user| {
             let node = begun.upgrade();
@@ -82,7 +82,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Renews its lease, takes over users, and hears calls.
+    /// Renews the lease, takes over users, and accepts calls.
     pub(crate) async fn run(self: Arc<Self>) {
         let leased = async {
             if self.nodes.run(&self.end).await.is_err() {
@@ -111,7 +111,7 @@ impl Node {
         }
     }
 
-    /// As the server continues a user's work when it becomes the home.
+    /// Continues a user's work when the node becomes the home, as the server does.
     async fn begin(&self, user: UserId) -> Result<(), Error> {
         let last = self.store.take_connected_runners(Some(user)).await?;
         self.router.expect(last.into_iter().map(|(user, name)| (user_key(user), name)));
@@ -121,7 +121,7 @@ impl Node {
         Ok(())
     }
 
-    /// As the server ends a user's work once another node is the home.
+    /// Ends a user's work once another node is the home, as the server does.
     async fn end(&self, user: UserId) {
         self.router.send_away(&user_key(user));
         self.ledger.end_user(user);
@@ -130,12 +130,12 @@ impl Node {
         }
     }
 
-    /// Stops in order: homes are given up first or last, work is left to others, links get a goodbye.
+    /// Shuts down: gives up homes first or last, leaves the work to other nodes, and says goodbye on each link.
     pub(crate) async fn shut_down(self: Arc<Self>, drains: bool) {
         if drains {
             self.nodes.drain().await;
             for user in self.nodes.users() {
-                // What cannot be given up is given up at the end.
+                // A home that cannot be given up now is given up at the end.
                 let _released = self.nodes.release(user).await;
             }
         }
@@ -143,7 +143,7 @@ impl Node {
         self.ledger.stop();
         self.execs.close();
         let ended = async { tokio::join!(self.ledger.shutdown(), self.execs.wait()) };
-        // As the server does: what waits for a runner that is away ends with its link.
+        // As in the server: work that waits for an offline runner ends with the runner's link.
         let _late = timeout(COMMANDS_STOP_TIMEOUT, ended).await;
         self.router.shutdown().await;
         self.end.cancel();

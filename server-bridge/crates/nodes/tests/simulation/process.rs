@@ -1,4 +1,4 @@
-//! The place of one node, and the process that runs there: started, frozen, stopped and killed from outside.
+//! A node's process, which the schedule starts, freezes, stops and kills.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::house::House;
 use crate::node::Node;
 
-/// How long the database may take for its answers.
+/// How long the database may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The state of a process.
@@ -19,11 +19,11 @@ enum State {
     /// It waits for its predecessor's lease.
     Joining(JoinHandle<Result<Arc<Node>, Error>>),
     Up(Arc<Node>),
-    /// It ends in order.
+    /// It is shutting down.
     Stopping(JoinHandle<()>),
 }
 
-/// A process, and the time that passed since it was frozen.
+/// A process, and the time since it was frozen.
 pub(crate) struct Process {
     clockwork: Clockwork,
     number: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Process {
     frozen: Option<Duration>,
 }
 
-/// A process without a node: new, or left by one that stopped in order. Its connections to the database are open.
+/// A process without a node: a new one, or one whose node has shut down. Its connections to the database are open.
 pub(crate) struct Spare {
     clockwork: Clockwork,
     number: u64,
@@ -47,24 +47,24 @@ impl Spare {
     }
 }
 
-/// What became of a process by itself.
+/// The outcome of a process.
 pub(crate) enum Became {
     Same(Process),
-    /// It ended in order.
+    /// It has shut down.
     Ended(Spare),
-    /// It found another one at its URL.
+    /// Another process has its URL.
     Refused,
 }
 
 impl Process {
-    /// A process for a node at this URL.
+    /// Starts a process for a node at this URL.
     pub(crate) fn start(spare: Spare, url: &str, house: &House) -> Self {
         let Spare { clockwork, number, store } = spare;
         let joining = clockwork.spawn(Node::join(store.clone(), url.to_owned(), house.clone()));
         Self { clockwork, number, store, state: State::Joining(joining), frozen: None }
     }
 
-    /// Its node, unless it is not a member yet, or no more.
+    /// Its node, if that is a member of the cluster.
     pub(crate) fn node(&self) -> Option<&Arc<Node>> {
         match &self.state {
             State::Up(node) => Some(node),
@@ -81,14 +81,15 @@ impl Process {
         !self.is_frozen() && self.store.pools().iter().any(|pool| pool.in_use > 0)
     }
 
-    /// Runs what is ready, unless it is frozen.
+    /// Runs the tasks that are ready, unless the process is frozen.
     pub(crate) fn turn(&self) {
         if !self.is_frozen() {
             self.clockwork.turn();
         }
     }
 
-    /// The same, and waits for the database's answers: so its pace does not decide what comes first. True if it had any work there.
+    /// Like [`Self::turn`], but also waits for the database's answers, so that their speed does not decide the order of events. True if
+    /// there was work at the database.
     pub(crate) fn work(&self) -> bool {
         let (begun, mut naps) = (Instant::now(), Naps::new());
         self.turn();
@@ -112,7 +113,7 @@ impl Process {
         self.frozen.get_or_insert_default();
     }
 
-    /// Its clock went on meanwhile.
+    /// Ends the freeze: the clock advances by the time that passed meanwhile.
     pub(crate) fn thaw(&mut self) {
         if let Some(missed) = self.frozen.take() {
             self.clockwork.advance(missed);
@@ -120,7 +121,7 @@ impl Process {
         }
     }
 
-    /// Ends in order.
+    /// Begins to shut down.
     pub(crate) fn stop(&mut self, drains: bool) {
         if let State::Up(node) = &self.state {
             let stopping = self.clockwork.spawn(Arc::clone(node).shut_down(drains));
@@ -128,14 +129,14 @@ impl Process {
         }
     }
 
-    /// Has the node do this.
+    /// Spawns work on the node.
     pub(crate) fn spawn<F: Future<Output = ()> + Send + 'static>(&self, work: impl FnOnce(Arc<Node>) -> F) {
         if let State::Up(node) = &self.state {
             self.clockwork.spawn(work(Arc::clone(node)));
         }
     }
 
-    /// Takes note of what it did by itself. `world` turns the schedule's own connection.
+    /// Checks whether the process joined, ended or was replaced. `world` drives the schedule's own connection.
     pub(crate) fn follow(mut self, world: &Clockwork, database: &mut Database) -> Became {
         if self.is_frozen() {
             return Became::Same(self);
@@ -165,7 +166,7 @@ impl Process {
         Became::Same(self)
     }
 
-    /// What it believes, for a failure.
+    /// The node's view of leases and homes, for a failure's output.
     pub(crate) fn describe(&self, users: &[UserId]) -> String {
         let State::Up(node) = &self.state else { return format!("process {} is not up", self.number) };
         let of_user = |user: &UserId| {
@@ -178,7 +179,7 @@ impl Process {
         format!("{} is node {id}, believes to be the home of {homes:?}; {}", node.url, of_users.join("; "))
     }
 
-    /// Ends it where it is.
+    /// Kills the process at once.
     pub(crate) fn kill(self) {
         let Self { clockwork, state, store, .. } = self;
         drop((state, store));

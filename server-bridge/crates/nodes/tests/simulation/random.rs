@@ -15,7 +15,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `below - 1`.
+    /// A number from 0 to `below - 1`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         self.next() % below
     }
@@ -24,12 +24,12 @@ impl Random {
         self.below(chances) == 0
     }
 
-    /// A place in a list of this length.
+    /// An index into a list of this length.
     pub(crate) fn place(&mut self, length: usize) -> usize {
         self.below(length as u64) as usize
     }
 
-    /// Shorter than this.
+    /// A duration shorter than `below`.
     pub(crate) fn time(&mut self, below: Duration) -> Duration {
         Duration::from_millis(self.below(below.as_millis() as u64))
     }

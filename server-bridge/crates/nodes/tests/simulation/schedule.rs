@@ -1,4 +1,4 @@
-//! A schedule: what happens to nodes, links and homes, one step after another.
+//! A schedule: the faults and events of nodes, links and homes, step by step.
 
 use std::cell::{Cell, RefCell};
 use std::panic;
@@ -19,27 +19,27 @@ use crate::machine::Hand;
 use crate::process::{Became, Process, Spare};
 use crate::random::Random;
 
-/// The places of the nodes.
+/// The URLs of the nodes.
 const URLS: [&str; 3] = ["http://a:1", "http://b:1", "http://c:1"];
 /// The people.
 const PEOPLE: [&str; 2] = ["ann", "bob"];
-/// The machines: whose they are, by number from 1 on, and their names there.
+/// The machines, numbered from 1: the index of the owner, and the name.
 const MACHINES: [(usize, &str); 3] = [(0, "laptop"), (0, "desk"), (1, "laptop")];
-/// The steps of a schedule before everything is mended.
+/// The steps of a schedule before all faults end.
 const STEPS: u64 = 28;
-/// Most messages that a person writes.
+/// The most messages that one person writes.
 const MESSAGES: u64 = 6;
 /// The longest output of a command, in bytes.
 const OUTPUT: u64 = 5_000;
-/// The longest output of some commands, in bytes: more than the window of a stream.
+/// The longest output of some commands, in bytes: more than a stream's credit window.
 const LONG_OUTPUT: u64 = 1_000_000;
-/// The steps of a second in which everything comes to rest.
+/// The number of steps, of one second each, within which all work must end.
 const REST: u64 = 100;
 
 thread_local! {
     /// True once a task of any process of this thread panicked in this schedule.
     static HAS_PANICKED: Cell<bool> = const { Cell::new(false) };
-    /// The steps so far, for a failure.
+    /// The steps so far, for a failure's output.
     static STORY: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -54,12 +54,12 @@ pub(crate) fn note_panics() {
     }));
 }
 
-/// Adds a line to what a failure shows.
+/// Adds a line to a failure's output.
 pub(crate) fn tell(step: String) {
     STORY.with_borrow_mut(|story| story.push(step));
 }
 
-/// What happened, for the reader of a run.
+/// Counts of events, for the summary of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Happened {
     pub(crate) exited: u64,
@@ -99,12 +99,12 @@ impl Happened {
     }
 }
 
-/// What the schedules of one thread share: the world outside of the nodes, and the database.
+/// The state that the schedules of one thread share: the world outside of the nodes, and the database.
 pub(crate) struct Bench {
     world: Clockwork,
     database: Database,
     users: [UserId; PEOPLE.len()],
-    /// The number of processes so far, and those that may be used again.
+    /// The number of processes so far, and the spare ones that can be reused.
     processes: u64,
     spares: Vec<Spare>,
 }
@@ -243,7 +243,7 @@ impl<'a> Schedule<'a> {
         self.happened.restarts += 1;
     }
 
-    /// A home is given up by its node.
+    /// Makes a node give up a home.
     fn give_up(&mut self) {
         let user = self.bench.users[self.random.place(PEOPLE.len())];
         for process in self.processes.iter().flatten() {
@@ -263,7 +263,7 @@ impl<'a> Schedule<'a> {
     fn kill(&mut self, slot: usize) {
         let Some(process) = self.processes[slot].take() else { return };
         tell(format!("{} is killed", URLS[slot]));
-        // Amid whatever it does.
+        // At an arbitrary point of its work.
         let mut naps = Naps::new();
         for _ in 0..self.random.below(8) {
             process.turn();
@@ -273,7 +273,7 @@ impl<'a> Schedule<'a> {
         self.happened.kills += 1;
     }
 
-    /// A node that is frozen or dead stays so until its lease is over. For the others it is as if they had just renewed theirs.
+    /// Lets the lease of a frozen or dead node expire. The other nodes keep theirs, as if they had just renewed them.
     fn outlive(&mut self, slot: usize) {
         match &mut self.processes[slot] {
             Some(process) if process.is_frozen() => process.advance(NODE_LEASE),
@@ -298,7 +298,7 @@ impl<'a> Schedule<'a> {
     }
 
     fn freeze(&mut self, slot: usize) {
-        // A node in the middle of a change holds a lock, and PostgreSQL ends that only after seconds of its own.
+        // A node frozen during a change would hold its lock until PostgreSQL's own timeout, which takes seconds of real time.
         self.settle();
         if let Some(process) = &mut self.processes[slot]
             && !process.is_frozen()
@@ -333,7 +333,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Lets time pass, in some steps.
+    /// Advances time in several steps.
     fn pass(&mut self, time: Duration) {
         tell(format!("{} ms pass", time.as_millis()));
         self.bench.world.finish(self.bench.database.advance(time));
@@ -348,7 +348,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Turns all processes until nothing is left that can be done now.
+    /// Drives all processes until none has work that is ready.
     fn settle(&mut self) {
         let mut quiet = 0;
         while quiet < 2 {
@@ -378,7 +378,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Ends all faults, and waits until everything has come to rest.
+    /// Ends all faults, and waits until nothing is in progress any more.
     fn mend(&mut self) {
         tell("everything is mended".to_owned());
         self.calm.cancel();
@@ -410,7 +410,7 @@ impl<'a> Schedule<'a> {
         panic!("no rest in {REST} s; clients still wait for {open:?}");
     }
 
-    /// Checks what must hold, and stops what is left.
+    /// Checks the invariants, and stops the remaining processes.
     fn end(mut self) -> Happened {
         let Bench { world, database, .. } = &mut *self.bench;
         let strays = world.finish(database.strays());

@@ -1,4 +1,4 @@
-//! A client's request at the home: after the server's exec socket, with the real ledger and router.
+//! Serves a client's request at the home: modelled on the server's exec socket, with the real ledger and router.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use tokio::time::{Instant, timeout};
 use crate::house::{ALL, Ask, Exec, Frame};
 use crate::node::Node;
 
-/// The most messages that are read of a chat.
+/// The most messages that are read from a chat.
 const MESSAGES: u32 = 1_000;
-/// How long a client has to say that it has the end, as in the server's limits.
+/// How long a client may take to acknowledge the end, as in the server's limits.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves a request to its end.
@@ -31,7 +31,7 @@ pub(crate) async fn serve(node: &Node, user: UserId, ask: Ask, out: mpsc::Sender
             Err(error) => Frame::Error(error.to_string()),
         },
         Ask::Exec(exec) => {
-            // It is cancelled with its home, or its client.
+            // The exec is cancelled with its home or its client.
             let Ok(Some(user)) = node.store.user_by_id(user).await else { return };
             let _awaited = node.execs.token();
             Serving { node, user, exec: &exec, out: &out }.run().await;
@@ -48,7 +48,7 @@ struct Serving<'a> {
     out: &'a mpsc::Sender<Frame>,
 }
 
-/// Why an exec is not served any more.
+/// The reason why an exec is no longer served.
 enum End {
     Finished(ExecOutcome),
     Failed(SandboxError),
@@ -102,12 +102,12 @@ impl Serving<'_> {
     async fn be_followed(&self) {
         let (ledger, id) = (&self.node.ledger, &self.exec.id);
         if !ledger.is_watched(self.user.id, id) {
-            // The next home does it otherwise.
+            // If this fails, the next home does it.
             let _follows = ledger.follow_id(&self.user, id).await;
         }
     }
 
-    /// Serves a client from its offset on: from the runner, or from the record if the runner has nothing any more.
+    /// Serves a client from its offset: from the runner, or from the record if the runner no longer has the exec.
     async fn go_on(&self, record: execs::Exec) {
         let ledger = &self.node.ledger;
         let _attended = ledger.attendance().enter(self.user.id, &record.exec_id, None);
@@ -178,7 +178,7 @@ impl Serving<'_> {
         .await;
     }
 
-    /// Serves the client until the command ends, or keeps the command until its client's grace is over.
+    /// Serves the client until the command ends; if the client leaves, keeps the command for the grace period.
     async fn attend(&self, mut exec: sandbox::Exec, first: Option<ExecEvent>, offset: u64) {
         let stopped = self.node.ledger.stopped(self.user.id);
         let end = tokio::select! {
@@ -204,7 +204,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Records an end and tells it; only then the runner may forget it.
+    /// Records an end and sends it to the client; only then the runner may forget the exec.
     async fn end(&self, exec: &sandbox::Exec, ending: &Ending, is_failure: bool, last: Frame) {
         let (recorded, is_said) = tokio::join!(self.record(ending, is_failure), self.say_last(last));
         if let Some(recorded) = recorded
@@ -254,7 +254,7 @@ impl Serving<'_> {
         }
     }
 
-    /// A detached command goes on, another one has its client's grace.
+    /// Handles the loss of the client: a detached command goes on, any other has a grace period.
     async fn go_without_client(&self, mut exec: sandbox::Exec) {
         if self.exec.is_detached {
             exec.leave();
@@ -281,7 +281,7 @@ impl Serving<'_> {
         let _recorded = self.record(&ending, ended.is_err()).await;
     }
 
-    /// Records an end, unless other code has to do that; `None` if it is not certainly on record.
+    /// Records an end, unless other code has to do that; `None` if the end may not be on record.
     async fn record(&self, ending: &Ending, is_failure: bool) -> Option<Recorded> {
         let (ledger, id) = (&self.node.ledger, &self.exec.id);
         let record = execs::patiently(ledger.known(self.user.id, id)).await.ok()??;
@@ -291,7 +291,7 @@ impl Serving<'_> {
         ledger.settle(&self.user, &record, ending).await
     }
 
-    /// True if the client got it.
+    /// Sends the last frame; true if the client got it.
     async fn say_last(&self, last: Frame) -> bool {
         if self.out.send(last).await.is_err() {
             return false;
@@ -305,7 +305,7 @@ impl Serving<'_> {
     }
 }
 
-/// Waits for the end of a command whose output is not wanted.
+/// Waits for the end of a command, and discards its output.
 async fn drain(exec: &mut sandbox::Exec) -> Result<ExecOutcome, SandboxError> {
     loop {
         match exec.next().await {

@@ -19,7 +19,7 @@ const LABEL_MAX_CHARS: usize = 200;
 /// How much of an edited text stands in the body for clients that know no edits, in bytes.
 const FALLBACK_MAX_BYTES: usize = 500;
 
-/// What a text costs twice: in the body, and as HTML.
+/// The size of a text that is sent twice: in the body, and as HTML.
 struct Twice;
 
 impl Cost for Twice {

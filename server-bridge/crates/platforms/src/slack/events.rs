@@ -200,7 +200,7 @@ fn words(text: &str, us: &Us) -> (String, bool) {
     (words.to_owned(), mentions_us)
 }
 
-/// What stands between `<` and `>`: a person, a channel, a group, or a link.
+/// The text between `<` and `>`: a person, a channel, a group, or a link.
 fn marked(inside: &str) -> String {
     let (target, label) =
         inside.split_once('|').map_or((inside, None), |(target, label)| (target, Some(unescaped(label))));

@@ -412,7 +412,7 @@ async fn files_limits_tokens_and_deaf_networks() {
         match platform.send(&direct, part, &Value::Null, &format!("{at:064x}")).await {
             Ok(_) => {}
             Err(Failure::TooFast { wait_ms }) => {
-                // A message each 5 s, of which a part has passed.
+                // The limit is one message per 5 s, and part of that has passed.
                 assert!((1..=5_000).contains(&wait_ms), "{wait_ms}");
                 refusals += 1;
             }

@@ -7,7 +7,7 @@ use crate::tree::PluginPath;
 /// A role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
-    /// Its name: that of its head, else that of its file.
+    /// Its name: the one in its front matter, else that of its file.
     pub name: String,
     /// When to call it.
     pub description: String,

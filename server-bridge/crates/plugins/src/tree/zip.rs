@@ -46,7 +46,7 @@ fn end(bytes: &[u8]) -> Result<&[u8], ArchiveError> {
             end.starts_with(END)
                 && short(end, 20).is_ok_and(|comment| usize::from(comment) + END_BYTES == end.len())
         })
-        .ok_or(ArchiveError::Damaged("it has no directory"))
+        .ok_or(ArchiveError::Damaged("it has no central directory"))
 }
 
 struct Entry<'a> {

@@ -59,7 +59,7 @@ impl Rules {
         if work.is_over() && !parsed.doubts.contains(&Doubt::TooMuchWork) {
             parsed.doubts.push(Doubt::TooMuchWork);
         }
-        // Rules that only allow are no reason to ask: what is not understood is not covered, and the mode decides.
+        // Rules that only allow are no reason to ask: what cannot be parsed is not covered, and the mode decides.
         if [Effect::Deny, Effect::Ask].iter().any(|effect| self.index(*effect).has_any(&CONCERNED)) {
             findings.doubts.extend(parsed.doubts);
         }
@@ -204,7 +204,7 @@ impl Rules {
         (part.needs_cover || is_hit).then(|| part.covered_by_hits())
     }
 
-    /// The patterns that match the beginning of some word of a line that is not understood.
+    /// The patterns that match the beginning of some word of a line that cannot be parsed.
     fn raw_hits(&self, line: &str, index: &super::Index, work: &Work) -> Vec<Number> {
         let (text, starts) = shell::raw(line);
         let mut found = Vec::new();

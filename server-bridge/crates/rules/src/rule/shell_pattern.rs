@@ -68,7 +68,7 @@ impl ShellPattern {
                 .is_some_and(|sorted| meets(&sorted.operands, sorted.alone.as_ref(), &open.operands))
     }
 
-    /// True if it matches the beginning of a text that is not understood.
+    /// True if it matches the beginning of a text that cannot be parsed.
     pub(crate) fn begins(&self, text: &str) -> bool {
         self.wild.begins(text) || self.alone.as_ref().is_some_and(|alone| alone.begins(text))
     }

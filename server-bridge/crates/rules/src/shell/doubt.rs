@@ -1,6 +1,6 @@
-//! The reasons why a line is not understood.
+//! The reasons why a line cannot be parsed.
 
-/// A reason why a line is not understood in full. The user is asked about such a line; it is never allowed.
+/// A reason why a line cannot be parsed in full. The user is asked about such a line; it is never allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Doubt {
     /// It is longer than the limit.

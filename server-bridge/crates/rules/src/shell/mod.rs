@@ -7,7 +7,7 @@
 //! ```
 //! The parser reads no grammar of compound commands: reserved words only keep the place where a command may begin. A line that
 //! a shell refuses therefore yields too many segments, and never too few. Constructs that shells read differently (bash, dash,
-//! zsh), and everything that is not understood, leave a [`Doubt`]; a line with a doubt is never allowed.
+//! zsh), and everything that cannot be parsed, leave a [`Doubt`]; a line with a doubt is never allowed.
 //!
 //! | module | holds |
 //! |---|---|
@@ -22,7 +22,7 @@
 //! | `braces` | brace expansion |
 //! | `readings` | the ways in which a command is read for denying and asking |
 //! | `reach` | the paths that a line reads and writes |
-//! | `doubt` | the reasons why a line is not understood |
+//! | `doubt` | the reasons why a line cannot be parsed |
 
 mod braces;
 mod compound;
@@ -51,7 +51,7 @@ use crate::limits::LINE_BYTES;
 pub(crate) struct Line {
     /// Its commands; one within another comes after it.
     pub(crate) segments: Vec<Segment>,
-    /// The reasons why it is not understood in full.
+    /// The reasons why it cannot be parsed in full.
     pub(crate) doubts: Vec<Doubt>,
 }
 

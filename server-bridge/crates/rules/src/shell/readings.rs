@@ -186,7 +186,7 @@ impl Readings<'_> {
     }
 }
 
-/// A line without quotes and operators, and where a command may begin in it: the last resort for a line that is not understood.
+/// A line without quotes and operators, and where a command may begin in it: the last resort for a line that cannot be parsed.
 pub(crate) fn raw(line: &str) -> (String, Vec<usize>) {
     let (mut text, mut starts) = (String::with_capacity(line.len()), Vec::new());
     let line = line.replace("${IFS}", " ").replace("$IFS", " ");

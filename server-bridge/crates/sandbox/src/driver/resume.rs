@@ -282,7 +282,7 @@ impl Table {
                 Stage::Original | Stage::Attaching,
                 StreamEvent::Failed(SandboxError::Remote { kind: ErrorKind::NoSuchExec, .. }),
             ) if self.is_overtaking(&entry) => {
-                // The runner begins nothing for it: it is asked for again as if for the first time.
+                // The runner does nothing for this request, so it counts as unsent.
                 entry.is_sent = false;
                 self.try_later(entry, now);
                 return None;
@@ -308,8 +308,8 @@ impl Table {
         Some((entry, event))
     }
 
-    /// True for an Attach of an exec whose own request is still to arrive: a lost link may have taken that with it, and what comes over
-    /// the next one may come first.
+    /// True for an Attach of an exec whose own request has not arrived yet: that may have been lost with its link, and requests on the
+    /// next link may overtake it.
     fn is_overtaking(&self, attach: &Entry) -> bool {
         let Nature::Attach(id) = attach.nature() else { return false };
         let is_its_exec =

@@ -187,7 +187,7 @@ fn text(bytes: &[u8], what: &str) -> Result<String, SandboxError> {
 }
 
 fn not_utf8(what: &str) -> SandboxError {
-    invalid(&format!("{what} is not UTF-8, and this runner's dialect carries nothing else"))
+    invalid(&format!("{what} is not UTF-8, and this runner's dialect supports nothing else"))
 }
 
 fn invalid(message: &str) -> SandboxError {

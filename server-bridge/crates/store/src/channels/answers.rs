@@ -51,12 +51,12 @@ pub struct ChannelAnswer {
     pub error: Option<String>,
 }
 
-/// A conversation in a messenger in which a chat is held.
+/// A messenger's conversation that uses a chat.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct HeldConversation {
     /// The account.
     pub account_id: i64,
-    /// Its id there.
+    /// The conversation's id on the messenger.
     pub conversation: String,
     /// True if that is a group.
     pub is_group: bool,
@@ -131,7 +131,7 @@ impl Store {
         .await?)
     }
 
-    /// The conversations in messengers in which the chat of a user's message is held, if the message belongs to a turn that has ended.
+    /// The messengers' conversations that use the chat of a user's message, if the message belongs to a turn that has ended.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,6 +1,7 @@
-//! Conversations on messengers that belong to a group of people and agents: its log is shown there.
+//! Conversations on messengers that are bound to a group of people and agents: the group's log is shown there.
 //!
-//! What a binding has shown is on record together with the messages that show it, so each entry is shown once whatever dies.
+//! The position up to which a binding has shown the log is recorded together with the messages that show it, so each entry is shown
+//! once, even after a crash.
 
 use sqlx::FromRow;
 
@@ -12,7 +13,7 @@ use crate::groups::EntryKind;
 use crate::limits::CHANNEL_ID_MAX_BYTES;
 use crate::sql::{Scope, query, query_as, query_scalar};
 
-/// A conversation that belongs to a group.
+/// A conversation that is bound to a group.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ChannelBinding {
     /// The account.
@@ -22,7 +23,7 @@ pub struct ChannelBinding {
     /// The group.
     #[sqlx(rename = "group_id")]
     pub group: i64,
-    /// 16 random hexadecimal digits. The send ids of what is said in the conversation begin with them.
+    /// 16 random hexadecimal digits. The send ids of messages from the conversation begin with them.
     pub mark: String,
     /// The last entry of the log that was put into the outbox.
     pub shown_entry: i64,
@@ -43,9 +44,9 @@ pub struct EntryToShow {
     pub author: String,
     /// The beginning of its text.
     pub text: String,
-    /// True if the text goes on.
+    /// True if the text was cut.
     pub is_cut: bool,
-    /// True if it was said in the binding's conversation.
+    /// True if it was written in the binding's conversation.
     pub is_own: bool,
 }
 
@@ -91,7 +92,8 @@ macro_rules! bindings {
 }
 
 impl Store {
-    /// Has a conversation belong to a group, from the newest entry of its log on, and to no other. Gates that wait are shown.
+    /// Binds a conversation to a group, and ends any other binding of it. The log is shown from its newest entry on; open gates are shown
+    /// too.
     ///
     /// # Errors
     /// [`crate::Error::Invalid`] for an id beyond 256 bytes; [`crate::Error::Database`], also if the group was deleted.
@@ -151,8 +153,8 @@ impl Store {
         .await?)
     }
 
-    /// The bindings of accounts that are enabled whose groups have something that was not shown, and for whose conversations fewer than
-    /// `waiting_max` messages wait to be sent; `limit` at most.
+    /// The bindings of enabled accounts that have not shown all of their group's log, and for whose conversations fewer than `waiting_max`
+    /// messages wait to be sent; at most `limit`.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -244,7 +246,7 @@ impl Store {
         .bind(binding.shown_gate)
         .fetch_optional(&mut transaction)
         .await?;
-        // It may have another id by now.
+        // The conversation may have moved to another id.
         let Some(conversation) = conversation else { return Ok(false) };
         for one in shown.outgoing {
             let one = NewOutgoing { conversation: conversation.clone(), ..one.clone() };

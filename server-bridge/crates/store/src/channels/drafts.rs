@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// What a draft belongs to.
+/// The `source` of the draft for the answer to this event.
 pub fn draft_source(event: i64) -> String {
     format!("draft/{event}")
 }
@@ -17,7 +17,7 @@ pub fn draft_source(event: i64) -> String {
 /// A draft that may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct ShownDraft {
-    /// Its row.
+    /// The id of its row in the outbox.
     pub id: i64,
     /// True if other messages were sent to the conversation after it.
     pub is_passed: bool,
@@ -26,11 +26,11 @@ pub struct ShownDraft {
 /// A draft without an answer that would replace it.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OrphanDraft {
-    /// Its row.
+    /// The id of its row in the outbox.
     pub id: i64,
-    /// Where it was sent.
+    /// The conversation to which it was sent.
     pub conversation: String,
-    /// True if that is a group.
+    /// True if the conversation is a group.
     pub is_group: bool,
     /// Its user.
     #[sqlx(rename = "user_id")]
@@ -75,8 +75,8 @@ impl Store {
             .await?)
     }
 
-    /// Ends the draft of an answer that is complete: one that was not sent yet is not sent. Returns one that may be shown, which the answer
-    /// is to replace.
+    /// Ends the draft of a complete answer. A draft that was not sent yet is dropped; one that may be visible is returned, for the answer to
+    /// replace it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -123,7 +123,7 @@ impl Store {
         .await?)
     }
 
-    /// Has a message that was to replace another one be sent as a new one instead, because that one cannot be changed.
+    /// Turns a message that was to replace another one into a new message, because the other one cannot be edited.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -46,7 +46,7 @@ pub struct ChannelLink {
     pub conversation: String,
     /// When they were linked, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// Since when the server's notices go to the conversation, in Unix milliseconds; `None` if they do not.
+    /// The time since which the conversation gets the server's notices, in Unix milliseconds; `None` if it gets none.
     pub notices_since_ms: Option<i64>,
 }
 
@@ -283,7 +283,8 @@ impl Store {
         Ok(told.is_some())
     }
 
-    /// Has an account answer in a group, or no longer. Either way, the conversation belongs to no group of agents any more.
+    /// Makes an account answer in a messenger's group, or stops that. Either way, the conversation's binding to a group of people and
+    /// agents ends.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -344,8 +345,8 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Forgets a conversation that the account was taken out of: its group is off, it belongs to no group of agents, and nothing
-    /// more is sent to it.
+    /// Forgets a conversation that the account was removed from: the account no longer answers there, its binding to a group of people
+    /// and agents ends, and nothing more is sent to it.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

@@ -1,4 +1,4 @@
-//! The administrator's chat: the link whose conversation gets the server's notices, and what it was told.
+//! The administrator's chat: the link whose conversation gets the server's notices, and the events that were reported there.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub struct NoticeLink {
     /// The administrator.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// Since when notices go there, in Unix milliseconds.
+    /// The time since which it gets notices, in Unix milliseconds.
     pub since_ms: i64,
 }
 
@@ -41,8 +41,8 @@ impl Store {
         Ok(link.fetch_optional(self.database.reader()).await?)
     }
 
-    /// Sends the server's notices to the conversation of a link of an administrator, and to no other of theirs; or no longer. Returns
-    /// false, and changes nothing, if the user has no such link, or is to get notices and is no administrator.
+    /// Sends the server's notices to the conversation of this link of an administrator, and to no other of theirs; or stops that. Returns
+    /// false, without any change, if the user has no such link, or if notices are turned on for a user who is not an administrator.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -77,7 +77,8 @@ impl Store {
         Ok(true)
     }
 
-    /// The conversations that get notices, of accounts whose owners are at home here. Only those of administrators who may use the account.
+    /// The conversations that get notices, of accounts whose owners have their home at this node; only those of administrators who may use
+    /// the account.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -96,7 +97,7 @@ impl Store {
         .await?)
     }
 
-    /// True if notices may go to a conversation of a user now: the user is still an administrator, and still wants them there.
+    /// True if notices may be sent to a user's conversation now: the user is still an administrator, and still wants them there.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -112,7 +113,7 @@ impl Store {
         .await?)
     }
 
-    /// What a link's conversation was told.
+    /// The subjects that were reported in a link's conversation.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -124,8 +125,8 @@ impl Store {
         Ok(told.into_iter().collect())
     }
 
-    /// Records what a conversation is told together with the message that tells it: all or nothing. `message` makes it of the places of those
-    /// subjects that it was not told before. Returns true if there was one.
+    /// Records subjects as reported in a conversation, together with the message that reports them, in one transaction. `message` builds it
+    /// from the indexes of the subjects that are new there. Returns true if there were any.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

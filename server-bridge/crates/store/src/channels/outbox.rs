@@ -99,7 +99,7 @@ pub struct Outgoing {
 pub struct OutboxCounts {
     /// To be sent.
     pub waiting: i64,
-    /// Not sent, in the last 8 days. A draft does not count: its answer is sent in any case.
+    /// Not sent, in the last 8 days. Drafts do not count, since their answers are sent in any case.
     pub failed: i64,
     /// May have arrived twice, in the last 8 days.
     pub unsure: i64,

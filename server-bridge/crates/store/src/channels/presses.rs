@@ -196,7 +196,7 @@ impl Store {
         .await?)
     }
 
-    /// The newest question of a chat that its user was asked in a conversation, that was sent in full and that waits for an answer.
+    /// The newest question to a chat's user in a conversation that was sent in full and waits for an answer.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

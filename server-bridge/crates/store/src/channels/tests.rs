@@ -461,7 +461,7 @@ async fn a_binding_shows_each_entry_once_in_each_conversation_and_is_no_group_th
     assert_eq!(store.bindings_behind(2, 9).await.unwrap().len(), 2);
     store.move_conversation(&account, "c", "e").await.unwrap();
     let moved = store.channel_binding(account.id, "e").await.unwrap().unwrap();
-    // One that was read before the move writes to where it moved.
+    // A binding that was read before the move adds its messages to the new conversation.
     let row = NewOutgoing { source: "log/moved".to_owned(), ..outgoing(0) };
     let before = ChannelBinding { conversation: "c".to_owned(), ..moved.clone() };
     let shown = ShownLog { entry: moved.shown_entry + 9, outgoing: &[row], ..ShownLog::default() };

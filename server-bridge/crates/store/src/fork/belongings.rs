@@ -107,7 +107,7 @@ const CHATS: Fate = Fate::Copied {
         ),
         ("approval", "s.approval"),
         ("model", "s.model"),
-        // What an agent of a group remembers is not for its owner's own chats.
+        // The memories of an agent of a group must not reach its owner's own chats.
         (
             "memory",
             "CASE WHEN EXISTS (SELECT 1 FROM group_agents a WHERE a.chat_id = s.id) THEN NULL ELSE s.memory END",
@@ -150,7 +150,7 @@ const TURNS: Fate = Fate::Copied {
         "resumes",
         "is_cancelled",
         "card_id",
-        // A sub-agent in the background works for the original, which is told.
+        // A sub-agent in the background works for the original, which is notified of its end.
         "background_json",
         "result_text",
         "told_turn_id",

@@ -7,7 +7,7 @@ use crate::sql::{Scope, query, query_scalar};
 use crate::{ChatId, Store};
 
 impl Store {
-    /// The id of the agent whose chat this is, also after the agent was removed; `None` for a chat that people have to themselves.
+    /// The id of the agent that works in this chat, even after its removal; `None` for a user's own chat.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -18,8 +18,8 @@ impl Store {
             .await?)
     }
 
-    /// The names of the tools that the agent whose chat this is may have, as a JSON list; `None` for one that may have all of its owner's, and for a chat that
-    /// people have to themselves.
+    /// The names of the tools that the agent of this chat may have, as a JSON list; `None` for an agent that may have all of its owner's,
+    /// and for a user's own chat.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -32,7 +32,7 @@ impl Store {
         Ok(tools.flatten())
     }
 
-    /// The folder of the agent whose chat this is; `None` for a chat that people have to themselves.
+    /// The folder of the agent that works in this chat; `None` for a user's own chat.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -43,7 +43,7 @@ impl Store {
             .await?)
     }
 
-    /// The chat that an agent works in, with its present settings: the one that it has, or a new one. The approval mode is `approval`.
+    /// The chat that an agent works in, brought up to its current settings; it is created if needed. The approval mode is `approval`.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the agent is gone.

@@ -133,7 +133,7 @@ pub struct GroupCall {
     pub turn_status: Option<TurnStatus>,
     /// Why that turn failed.
     pub turn_error: Option<String>,
-    /// The tokens that the turn and those below it, its sub-agents, used so far.
+    /// The tokens that the turn and its sub-agents' turns have used so far.
     pub turn_tokens: i64,
     /// Their cost.
     pub turn_cost_micros: i64,
@@ -161,8 +161,8 @@ pub struct CallEnd<'a> {
 }
 
 impl GroupCall {
-    /// The tokens that it used, and their cost: what was recorded at its end, or what its turns used in all, which is more where a
-    /// sub-agent ended after it.
+    /// The tokens that the call used, and their cost: the values recorded at its end, or the sum over its turns, which is larger if a
+    /// sub-agent ended later.
     pub fn spent(&self) -> (i64, i64) {
         (self.tokens.max(self.turn_tokens), self.cost_micros.max(self.turn_cost_micros))
     }

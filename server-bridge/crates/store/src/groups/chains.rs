@@ -68,7 +68,7 @@ pub struct NewRunOfChain<'a> {
     pub user_name: &'a str,
     /// Chosen by the client; the same id of the same person is the same run.
     pub send_id: Option<&'a str>,
-    /// The gate that it begins with, if a person is asked first.
+    /// The gate with which the run begins, if a person is asked first.
     pub gate: Option<NewGate<'a>>,
 }
 
@@ -130,7 +130,7 @@ macro_rules! gate_columns {
 }
 
 impl NewGate<'_> {
-    /// Opens it within a change; nothing happens if there is one of this step, attempt and kind.
+    /// Opens the gate within a transaction, unless there already is one for this step, attempt and kind.
     async fn insert(&self, transaction: &mut Transaction, run: i64, now_ms: i64) -> Result<()> {
         query(
             "INSERT INTO group_gates (run_id, step, attempt, kind, question, created_at_ms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -354,7 +354,7 @@ impl Store {
             .await?)
     }
 
-    /// The gates of a group after this one that wait for an answer, in their order.
+    /// The open gates of a group after this one, in order.
     ///
     /// # Errors
     /// [`Error::Database`].

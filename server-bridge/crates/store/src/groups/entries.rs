@@ -156,7 +156,7 @@ impl Store {
         Ok((posted, ids, true))
     }
 
-    /// Has the server say something in a group's log.
+    /// Adds a message of the server to a group's log.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -167,7 +167,7 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Entries of a group after this one, the oldest first; true if there are more than `limit`, or than 8 MiB of text.
+    /// Entries of a group after this one, the oldest first, and whether there are more: at most `limit`, with 8 MiB of text.
     ///
     /// # Errors
     /// [`crate::Error::Database`].
@@ -219,7 +219,7 @@ impl Store {
         .await?)
     }
 
-    /// The last entries of a group before this one, the oldest first; true if there are more than `limit`, or than 8 MiB of text.
+    /// The last entries of a group before this one, the oldest first, and whether there are more: at most `limit`, with 8 MiB of text.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

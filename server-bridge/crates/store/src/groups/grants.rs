@@ -116,8 +116,8 @@ impl Store {
             .fetch_optional(self.database.latest())
             .await?)
     }
-    /// True if a person may ask an agent now: the agent is in its group, so is the person, as more than a reader, and the agent is the
-    /// person's own or granted to them.
+    /// True if a person may ask an agent now: both are in the group, the person as more than a reader, and the agent is the person's own or
+    /// granted to them.
     ///
     /// # Errors
     /// [`crate::Error::Database`].

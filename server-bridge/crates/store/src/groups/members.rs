@@ -72,7 +72,7 @@ pub struct GroupAgent {
     pub model: Option<String>,
     /// What it is told about itself.
     pub persona: String,
-    /// The names of the tools that it may have, as a JSON list; all of its owner's without one.
+    /// The names of the tools that it may have, as a JSON list; `None` for all of its owner's.
     pub tools_json: Option<String>,
     /// Its folder, relative to the workspace of its machine; empty for the whole workspace.
     pub folder: String,
@@ -98,11 +98,11 @@ pub struct AgentDraft<'a> {
     pub model: Option<&'a str>,
     /// What it is told about itself.
     pub persona: &'a str,
-    /// The names of the tools that it may have, in which `*` stands for any text, as a JSON list; `None` for those that it has, which are all of
-    /// its owner's for a new agent.
+    /// The names of the tools that it may have, as a JSON list in which `*` stands for any text; `None` keeps the current ones, which for a
+    /// new agent are all of its owner's.
     pub tools_json: Option<&'a str>,
-    /// Its folder, relative to the workspace of its machine, empty for the whole workspace; `None` for the one that it has, which is the whole
-    /// workspace for a new agent.
+    /// Its folder, relative to the workspace of its machine, empty for the whole workspace; `None` keeps the current one, which for a new
+    /// agent is the whole workspace.
     pub folder: Option<&'a str>,
 }
 
@@ -166,8 +166,8 @@ impl Store {
         Ok(transaction.commit().await?)
     }
 
-    /// Removes a person with their grants and their agents, and what these remember; what they asked for and what their agents do is stopped. Returns true if they were
-    /// in the group.
+    /// Removes a person with their grants, their agents and the agents' memories. The person's requests, and the work of their agents, are
+    /// stopped. Returns true if the person was in the group.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the group would have no owner.
@@ -282,7 +282,7 @@ impl Store {
                 return Err(Error::Taken { what: "agent", name: handle.to_owned() });
             }
             Some((id, _)) => {
-                // Its chat leaves a folder that is no longer its own, or is on another machine.
+                // If the folder or the machine has changed, its chat moves to the new folder.
                 query(
                     "UPDATE chats SET cwd = (SELECT COALESCE($1, a.folder) FROM group_agents a WHERE a.id = $2)
                      WHERE id = (SELECT a.chat_id FROM group_agents a
@@ -348,7 +348,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Removes an agent from its group, and what it remembers; what it does is stopped. Its chat stays with its owner.
+    /// Removes an agent from its group with its memories, and stops its work. Its chat stays with its owner.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -274,8 +274,8 @@ async fn one(transaction: &mut Transaction, call: i64) -> Result<GroupCall> {
 }
 
 impl Store {
-    /// Who asked for a turn of an agent's chat, or for the one above a sub-agent's turn. The text that was said there has to be the call's own: nobody speaks as a call by
-    /// choosing its send id.
+    /// Finds who asked for a turn of an agent's chat; for a sub-agent's turn, for its top turn. The message's text has to be the call's own,
+    /// so that nobody can pose as a call by choosing its send id.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -396,7 +396,7 @@ impl Store {
         .await?)
     }
 
-    /// The calls of a run whose agents stopped because they had said all that they may without a person.
+    /// The calls of a run whose agents stopped at the limit of messages without a person.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -1,4 +1,4 @@
-//! Who remembers: a user, or one of their agents in a group. What one of them remembers, no other one sees or changes.
+//! Holders of memories: a user, or one of their agents in a group. No holder sees or changes the memories of another one.
 
 use std::collections::HashMap;
 
@@ -12,20 +12,20 @@ use crate::{ChatId, Store, UserId};
 /// The holder of memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemoryHolder {
-    /// The user; of an agent, its owner.
+    /// The user; for an agent, its owner.
     pub user: UserId,
     /// The agent of a group, by its id; `None` for the user.
     pub agent: Option<i64>,
 }
 
 impl MemoryHolder {
-    /// An agent of a user's.
+    /// The holder for an agent of a user.
     #[must_use]
     pub fn agent(user: UserId, agent: i64) -> Self {
         Self { user, agent: Some(agent) }
     }
 
-    /// The agent in a statement: 0 for the user, which is no agent's id.
+    /// The agent's id for SQL statements; 0, which no agent has, for the user.
     pub(crate) fn agent_id(self) -> i64 {
         self.agent.unwrap_or(0)
     }
@@ -37,7 +37,7 @@ impl From<UserId> for MemoryHolder {
     }
 }
 
-/// An agent of a group, as its owner finds it among theirs.
+/// An agent of a group, in the list of its owner's agents.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct OwnAgent {
     /// The id.
@@ -65,7 +65,7 @@ impl Store {
         .await?)
     }
 
-    /// Who remembers in a user's conversation that no other one is part of: the agent of a group that works there, or the user.
+    /// The holder for a user's top-level conversation: the agent of a group that works there, or the user.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -73,10 +73,10 @@ impl Store {
         Ok(MemoryHolder { user, agent: self.group_agent_in(root).await? })
     }
 
-    /// Who holds an item: its user, or one of their agents.
+    /// The holder of an item: its user, or one of their agents.
     ///
     /// # Errors
-    /// [`Error::NotFound`], also for another user's.
+    /// [`Error::NotFound`], also for another user's item.
     pub async fn holder_of_memory(&self, user: UserId, id: i64) -> Result<MemoryHolder> {
         let agent: Option<Option<i64>> =
             query_scalar("SELECT agent_id FROM memory_items WHERE id = $1 AND user_id = $2")
@@ -88,14 +88,14 @@ impl Store {
         Ok(MemoryHolder { user, agent })
     }
 
-    /// Begins a change of what a holder remembers. An agent stays in its group until the change ends.
+    /// Begins a transaction that changes a holder's memories. An agent cannot be removed from its group before it ends.
     ///
     /// # Errors
     /// [`Error::NotFound`] if the agent was removed, or is another user's.
     pub(super) async fn write_memories(&self, holder: MemoryHolder) -> Result<Transaction> {
         let mut transaction = self.database.write(Scope::User(holder.user)).await?;
         let Some(agent) = holder.agent else { return Ok(transaction) };
-        // The row is locked by it: on PostgreSQL, who removes the agent changes the group's rows, not its owner's.
+        // Locks the row: on PostgreSQL, removing the agent takes the lock of the group, not that of the owner.
         let held = query(
             "UPDATE group_agents SET seen_id = seen_id WHERE id = $1 AND owner_id = $2 AND removed_at_ms IS NULL",
         );
@@ -112,14 +112,14 @@ impl Store {
 pub(crate) enum Gone {
     /// One agent.
     Agent(i64),
-    /// A person's.
+    /// All agents of a person.
     Of(UserId),
-    /// All.
+    /// All agents of the group.
     All,
 }
 
-/// Deletes what agents of a group remember, within the change that removes them and after it removed them: their core blocks in the prompts of their chats,
-/// and the lines that showed the rest there, too.
+/// Deletes the memories of a group's agents, in the transaction that removes them and after their removal. Their core blocks in the
+/// prompts of their chats, and the lines that showed other memories there, are deleted too.
 pub(crate) async fn forget_agents(transaction: &mut Transaction, group: i64, gone: Gone) -> Result<()> {
     let (which, other) = match gone {
         Gone::Agent(agent) => ("a.group_id = $1 AND a.id = $2", agent),

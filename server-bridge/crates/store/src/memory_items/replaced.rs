@@ -25,7 +25,7 @@ pub struct MemoryReplacement {
 }
 
 impl Store {
-    /// The memories that a user's proposals would replace, those of their agents in groups too, by the proposals' ids.
+    /// The memories that a user's proposals, including those of their agents in groups, would replace, by the proposals' ids.
     ///
     /// # Errors
     /// [`Error::Database`].
@@ -43,8 +43,8 @@ impl Store {
     /// among the ids is passed over. Either all are recorded, or none.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if a memory is gone or another holder's; [`Error::Invalid`] for a proposal, for a core block, for an item that another
-    /// one supersedes already, and beyond 20 items.
+    /// [`Error::NotFound`] if a memory is gone or belongs to another holder; [`Error::Invalid`] for a proposal, for a core block, for an item
+    /// that is already superseded, and beyond 20 items.
     pub async fn supersede_memories(
         &self,
         holder: impl Into<MemoryHolder>,
@@ -65,7 +65,7 @@ impl Store {
     /// except those that another item superseded meanwhile. Returns the item.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the proposal is gone, another holder's, or a memory already; [`Error::Invalid`] beyond 1,000 items;
+    /// [`Error::NotFound`] if the proposal is gone, belongs to another holder, or was already accepted; [`Error::Invalid`] beyond 1,000 items;
     /// [`Error::Taken`] for a core block that exists.
     pub async fn accept_memory(&self, holder: impl Into<MemoryHolder>, id: i64) -> Result<MemoryItem> {
         let holder = holder.into();
@@ -85,7 +85,7 @@ impl Store {
             Some(replaces) => Some(item_in(&mut transaction, holder, replaces).await?),
             None => None,
         };
-        // A text for an item that no longer applies would never be used, so that it becomes an item of its own.
+        // A text for an item that no longer applies would never be used, so it becomes a new item.
         let kept = match changed.filter(|item| item.superseded_by.is_none()) {
             Some(item) => {
                 let change = MemoryChange {

@@ -1,14 +1,15 @@
 //! The limits on a holder's memories: those that apply, and those that have ended.
 //!
-//! A change of a fact supersedes the memory of the earlier one, which is kept for questions about the past. It takes no room from those that
-//! apply, and has a limit of its own.
+//! When a fact changes, the new memory supersedes the earlier one, which is kept for questions about the past. Superseded memories do not
+//! count towards the limit of those that apply, and have a limit of their own.
 
 use super::{MemoryHolder, invalid};
 use crate::error::Result;
 use crate::limits::{MEMORY_ENDED_PER_USER, MEMORY_ITEMS_PER_USER};
 use crate::sql::{Transaction, query, query_as};
 
-/// Checks, at the end of a change, that a holder has room for the memories that apply now, and deletes those beyond the limit that ended first.
+/// Checks, at the end of a transaction, that a holder's applicable memories are within the limit. Deletes the ended memories beyond their
+/// limit, those that ended first.
 ///
 /// # Errors
 /// [`crate::Error::Invalid`] beyond 1,000 memories that apply.

@@ -2,14 +2,15 @@
 //!
 //! ```text
 //!   - #7 semantic "tabs" (from person; found by tabs): "likes tabs"      a line of a note, of a tool's result or of a list
-//!   ^^^^^^^^^^^^^ its mark                       forgotten: "- #7 (forgotten)"
+//!   ^^^^^^^^^^^^^ its mark                       once forgotten: "- #7 (forgotten)"
 //! ```
-//! Every line that the server writes about a memory begins with a mark, and quotes the memory on that one line. So nothing else has to be recorded:
-//! forgetting looks for the marks. A part of a text that begins within such a line gets the mark again ([`marked_from`]). Partial indexes
-//! of the database list the few rows that have anything like a mark, so that only those are read.
+//! Every line that the server writes about a memory begins with a mark, and quotes the memory on that one line. So no other record is
+//! needed: forgetting searches for the marks. An excerpt that begins within such a line gets the mark again ([`marked_from`]). Partial
+//! indexes of the database list the few rows that contain something like a mark, so that only those are read.
 //!
-//! People write lists of issues that look the same: `- #7: "it crashes"`. So only what the server wrote is looked at: notes before messages, results of
-//! tools with their cards, and notices. What a person or a model said is left as it is, but for summaries and lines that replace results.
+//! People write lists of issues that look the same: `- #7: "it crashes"`. So only texts of the server are searched: notes before
+//! messages, tool results with their cards, and notices. Texts of people and models stay unchanged, except for summaries and lines
+//! that replace results.
 
 use std::collections::HashSet;
 
@@ -25,7 +26,8 @@ pub fn memory_mark(id: i64, kind: MemoryKind) -> String {
     format!("{HEAD}{id} {}", kind.as_str())
 }
 
-/// The part of a text from this byte on. Within a line about a memory, the mark of that line comes first, so that the part is forgotten with the memory.
+/// The part of a text from this byte on. If it begins within a line about a memory, that line's mark is put first, so that the part is
+/// removed with the memory.
 #[must_use]
 pub fn marked_from(text: &str, from: usize) -> String {
     let line = text[..from].rfind('\n').map_or(0, |end| end + 1);
@@ -46,7 +48,7 @@ pub(crate) fn shows_memories(text: &str) -> bool {
 /// The beginning of a mark. The indexes of migration 68 look for it, too.
 const HEAD: &str = "- #";
 
-/// What is left of the line about a memory.
+/// The line that remains of a forgotten memory.
 fn forgotten(id: i64) -> String {
     format!("{HEAD}{id} (forgotten)")
 }
@@ -57,7 +59,7 @@ struct Mark {
     id: i64,
 }
 
-/// The marks in a text, or in JSON. A kind follows the id, or the quoted text itself.
+/// The marks in a text, or in JSON. The id is followed by a kind or by the quoted text.
 fn marks(text: &str) -> impl Iterator<Item = Mark> {
     text.match_indices(HEAD).filter_map(|(at, _)| {
         let after = &text[at + HEAD.len()..];
@@ -70,7 +72,7 @@ fn marks(text: &str) -> impl Iterator<Item = Mark> {
     })
 }
 
-/// The form of a text in the database.
+/// How a text is encoded in the database.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     Plain,
@@ -78,10 +80,10 @@ pub(crate) enum Form {
     Item,
 }
 
-/// How the item of a message that begins with a note, and that of a tool's result, begin.
+/// The beginnings of the items of a message with a note, and of a tool's result.
 const NOTED: &str = r#"{"user":[{"text":"<context>\n"#;
 const RESULT: &str = r#"{"tool":"#;
-/// The end of a note. No quoted text has it, since a line break in one has two backslashes.
+/// The end of a note. No quoted text contains it, since a line break there is written with two backslashes.
 const NOTE_END: &str = r"\n</context>\n\n";
 
 impl Form {
@@ -113,12 +115,12 @@ impl Form {
         end.unwrap_or(text.len())
     }
 
-    /// A text without what it shows of these memories: each of their lines ends at its mark. `None` if it shows nothing of them.
+    /// Removes these memories from a text: cuts each of their lines after its mark. `None` if the text shows none of them.
     fn without(self, text: &str, gone: &HashSet<i64>) -> Option<String> {
         let (mut kept, mut from) = (String::new(), 0);
         let looked_at = &text[..self.part_of_server(text)];
         for mark in marks(looked_at).filter(|mark| gone.contains(&mark.id)) {
-            // On the line of another one, it has gone already.
+            // The mark is on a line that has already been cut.
             if mark.at < from {
                 continue;
             }
@@ -132,11 +134,11 @@ impl Form {
 
 /// A table whose rows may show memories. A row has two keys.
 struct Place {
-    /// The keys of a user's rows that have the head of a mark.
+    /// Selects the keys of a user's rows that contain the head of a mark.
     found: &'static str,
-    /// The text of a row.
+    /// Selects the text of a row.
     text: &'static str,
-    /// Replaces it.
+    /// Replaces the text of a row.
     change: &'static str,
     form: Form,
 }
@@ -163,7 +165,7 @@ const PLACES: [Place; 4] = [
         change: "UPDATE masks SET placeholder = $3 WHERE number = $1 AND item_id = $2",
         form: Form::Plain,
     },
-    // A model may copy lines into its summary as they are.
+    // A model may copy lines into its summary unchanged.
     Place {
         found: "SELECT k.id, k.last_item FROM compactions k JOIN chats c ON c.id = k.chat_id
                 WHERE c.user_id = $1 AND k.summary LIKE '%- #%'",
@@ -173,7 +175,7 @@ const PLACES: [Place; 4] = [
     },
 ];
 
-/// Removes what the record of a user's conversations shows of memories that are forgotten, within that change.
+/// Removes the lines about forgotten memories from the record of a user's conversations, in the transaction that forgets them.
 pub(super) async fn remove(transaction: &mut Transaction, user: UserId, gone: &[i64]) -> Result<()> {
     let gone: HashSet<i64> = gone.iter().copied().collect();
     for Place { found, text, change, form } in PLACES {
@@ -217,7 +219,7 @@ async fn remove_from_offloads(
     Ok(())
 }
 
-/// The cards of tools, and notices such as the lists that a user asked for. The index of words forgets them as well.
+/// Removes the lines from cards of tools, and from notices such as lists that a user asked for, and updates the full-text index.
 async fn remove_from_messages(
     transaction: &mut Transaction,
     user: UserId,
@@ -246,8 +248,8 @@ async fn remove_from_messages(
     Ok(())
 }
 
-/// An item that is about to be recorded again with a note before it, without memories of the note that were forgotten since it was made; `None` if it shows
-/// none of those.
+/// Checks an item that is recorded again with a note before it: removes the memories that were forgotten since the note was made. `None`
+/// if there are none.
 pub(crate) async fn without_forgotten(
     transaction: &mut Transaction,
     item: ItemId,
@@ -271,8 +273,8 @@ pub(crate) async fn without_forgotten(
     Ok(Form::Item.without(item_json, &gone))
 }
 
-/// A text made from items of a conversation, which is about to be recorded, without memories that these items no longer show; `None` if it shows none of
-/// those. A number that no item has as forgotten is not a memory's.
+/// Checks a text that was made from items of a conversation, before it is recorded: removes the memories that these items show as
+/// forgotten. `None` if there are none. Other numbers do not belong to memories.
 pub(crate) async fn as_items_show(
     transaction: &mut Transaction,
     chat: &ChatId,
@@ -315,7 +317,7 @@ mod tests {
             assert_eq!(without(Form::Plain, text, other), None);
         }
         assert_eq!(without(Form::Plain, &left, &[1, 3]), None, "it is done once");
-        // All of it on one line, as a search shows it.
+        // Several memories on one line, as a search shows them.
         let line = "found: - #1 semantic: \"one\" - #2 semantic: \"two\"";
         assert_eq!(
             without(Form::Plain, line, &[2]).unwrap(),
@@ -326,7 +328,7 @@ mod tests {
 
     #[test]
     fn in_an_item_a_line_ends_where_its_text_does_and_what_is_left_is_json() {
-        // As serde_json writes the texts `- #1 semantic: "a\n\"- #2 core: b"`, a line, and another text.
+        // The JSON that serde_json writes for `- #1 semantic: "a\n\"- #2 core: b"`, a line, and another text.
         let json = r#"{"tool":{"content":[{"text":"- #1 semantic: \"a\\n\\\"- #2 core: b\"\nnext"},{"text":"- #2: \"c\\\\\""},"x"]}}"#;
         let one = without(Form::Item, json, &[1]).unwrap();
         assert_eq!(

@@ -66,7 +66,7 @@ fn text(text: Cow<'_, str>) -> Value<'_> {
     Value::Text(Some(if text.contains('\0') { Cow::Owned(text.replace('\0', NUL_SHOWN)) } else { text }))
 }
 
-/// A text as the database will hold it.
+/// A text as the database will store it.
 pub(crate) fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', NUL_SHOWN)) } else { Cow::Borrowed(text) }
 }

@@ -1,4 +1,4 @@
-//! Words in a user's chat that are not the user's: what automations and people of a group say there.
+//! Messages in a user's chat that are not the user's own: those of automations and of people of a group.
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions};
@@ -6,7 +6,7 @@ use store::{Author, ChatId, MessageRole, QUOTATION, Said, Store, TurnId, User};
 
 use crate::support::{add_user, empty};
 
-/// The setting that turns proposals from chats on.
+/// The setting that turns on proposals from chats.
 const MEMORISES: &str = "memory_from_chats";
 
 async fn say(store: &Store, user: &User, chat: &ChatId, send_id: &str, author: Author) -> TurnId {

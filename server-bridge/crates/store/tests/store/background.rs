@@ -1,4 +1,4 @@
-//! Sub-agents in the background: so many at once, and each end is told to one turn.
+//! Sub-agents in the background: their limit, and that exactly one turn is notified of each end.
 
 use futures_util::future::{join, join_all};
 use store::{
@@ -50,7 +50,7 @@ impl World {
         queued.map(|(_, _, turn)| (child, turn))
     }
 
-    /// The same to its end, with its result on record.
+    /// Calls a sub-agent in the background, and records its end and its result.
     async fn ended(&self, status: TurnStatus) -> TurnId {
         let (_, turn) = self.call().await.unwrap();
         assert!(!self.store.put_background_result(turn, "early").await.unwrap(), "it has not ended");
@@ -88,18 +88,18 @@ async fn only_so_many_are_at_work_whoever_calls_first() {
     assert_eq!(store.background_of(ann, chat, &child).await.unwrap().unwrap().id, turn);
     assert_eq!(store.background_of(ann, &child, &child).await.unwrap(), None, "another chat's");
     assert_eq!((found.background_json.as_str(), found.result_text), (r#"{"hint":"x"}"#, None));
-    // The one that has ended is to be worked on as well: its result is not on record.
+    // The ended turn still needs work, because its result is not on record.
     assert_eq!(store.background_to_do(Some(ann)).await.unwrap().len(), 3);
     let bob = add_user(store, "bob").await.id;
     assert_eq!(store.background_turn(bob, turn).await.unwrap(), None);
     assert_eq!(store.background_to_do(Some(bob)).await.unwrap(), []);
     assert_eq!(store.background_of(bob, chat, &child).await.unwrap(), None);
-    // None has begun: a server looks after each of them with the next request to the model.
+    // None has begun, so the server begins each of them before the next request to the model.
     assert_eq!(store.background_news(ann, chat).await.unwrap().len(), 3);
     assert_eq!(store.background_news(bob, chat).await.unwrap(), []);
     assert_eq!(store.background_below(bob, chat, 10).await.unwrap(), []);
     assert_eq!(store.background_below(ann, chat, 2).await.unwrap()[0].id, turn, "the newest first");
-    // What goes on with a turn above them leaves them alone.
+    // Resuming the turn above does not include them.
     assert_eq!(store.open_turns_below(ann, chat).await.unwrap(), []);
     let open = store.open_turns(Some(ann)).await.unwrap();
     assert_eq!(open.iter().filter(|turn| turn.is_background).count(), 2);
@@ -119,7 +119,7 @@ async fn an_end_is_told_to_one_turn_of_several_and_as_a_whole() {
     let items = store.turn_items(ann, chat, world.root).await.unwrap();
     assert_eq!(items, ["1", "2"]);
     assert_eq!((world.untold().await, store.chats_to_tell(None).await.unwrap()), (vec![], vec![]));
-    // One that was told keeps the other from being told with it: it is told with the next attempt.
+    // If one of two was already told, neither is told in this attempt; the other follows with the next one.
     let third = world.ended(TurnStatus::Done).await;
     let queue = async |ended: &[TurnId]| {
         store.queue_telling_turn(ann, chat, ended, "it has ended", ("{}", "3")).await.unwrap()
@@ -134,7 +134,7 @@ async fn an_end_is_told_to_one_turn_of_several_and_as_a_whole() {
     assert_eq!(store.messages(ann, chat, None, 100).await.unwrap().0.len(), before + 2);
     assert_eq!(store.answer_to(ann, said.id).await.unwrap(), Some(shown.id));
     assert_eq!(store.turns_by_themselves(ann, chat).await.unwrap(), 1);
-    // It is taken back as any other, and has no words of its user.
+    // The turn is undone like any other, and has no text of the user.
     for turn in [world.root, turn] {
         store.finish_turn(turn, TurnStatus::Done, None).await.unwrap();
     }
@@ -184,7 +184,7 @@ async fn an_answer_that_begins_by_itself_goes_to_the_conversations_of_its_chat()
     assert_eq!(answer.reply_json, "null");
 }
 
-/// A message from a call of a conversation's agent to a sub-agent.
+/// Sends a message to a sub-agent, for the call with this card.
 async fn sent(world: &World, agent: &ChatId, card: MessageId) -> Sent {
     let new =
         BackgroundMessage { parent: &world.chat, agent, card, text: "and this", item_json: "\"and this\"" };

@@ -89,7 +89,7 @@ async fn a_page_of_long_messages_ends_at_8_mib() {
     let chat = store.create_chat(ann).await.unwrap();
     let mut all = Vec::new();
     for _ in 0..5 {
-        // The bytes count, and those of the document too: this is 2 MiB.
+        // Bytes count, including those of the document: this is 2 MiB.
         let document = format!("{:?}", "x".repeat(MIB / 4 - 2));
         let message = say(&store, &chat, &"é".repeat(MIB / 2)).await;
         store.update_message(ann, message.id, &message.text, Some(&document)).await.unwrap();

@@ -1,8 +1,8 @@
-//! Seeded schedules of leases and claims, on either database, beside a model of what must come of them.
+//! Seeded schedules of leases and claims, on both databases, compared with a model.
 //!
 //! Processes start, freeze past their leases, go on, drain, leave and are replaced at their URLs; homes are claimed, given up and moved.
-//! After each step the database must say what the model says; with PostgreSQL each process also tries to change something, which must
-//! succeed exactly for the one that is the home under the fence it knows.
+//! After each step the database must agree with the model. On PostgreSQL each process also tries a change, which must succeed only for
+//! the process that is the home under the fence that it knows.
 //!
 //! `SANDBRIDGE_SCHEDULES` sets the number of schedules, by default [`SCHEDULES`]; a failure prints the command that repeats it.
 
@@ -16,18 +16,18 @@ use crate::support::{add_user, store};
 
 /// The number of schedules of an ordinary run.
 const SCHEDULES: u64 = 60;
-/// The steps of one.
+/// The steps of one schedule.
 const STEPS: usize = 40;
-/// A lease that no schedule outlasts.
+/// A lease longer than any schedule.
 const LEASE: Duration = Duration::from_secs(3_600);
-/// The places of the nodes; several processes may believe to be the node at one.
+/// The URLs of the nodes; several processes may believe that they are the node at the same URL.
 const URLS: [&str; 3] = ["http://a:1", "http://b:1", "http://c:1"];
 
 /// SplitMix64.
 struct Random(u64);
 
 impl Random {
-    /// From 0 to `below - 1`.
+    /// A number from 0 to `below - 1`.
     fn below(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -37,7 +37,7 @@ impl Random {
     }
 }
 
-/// Names the command that repeats a schedule that fails.
+/// Prints the command that repeats a failed schedule.
 struct Seed(u64);
 
 impl Drop for Seed {
@@ -70,11 +70,11 @@ impl Row {
     }
 }
 
-/// A process, which may have been replaced without knowing it.
+/// A process, which may have been replaced without noticing.
 struct Process {
     new: NewNode,
     member: Arc<Membership>,
-    /// The database, whose changes are those of this process.
+    /// The process's own store.
     store: Store,
 }
 
@@ -85,7 +85,7 @@ struct Home {
     fence: i64,
 }
 
-/// What the database must say.
+/// The expected state of the database.
 struct Model {
     rows: [Option<Row>; URLS.len()],
     homes: Vec<(UserId, Home)>,
@@ -139,7 +139,7 @@ struct Schedule<'a> {
 }
 
 impl Schedule<'_> {
-    /// A new process at one of the URLs.
+    /// Starts a new process at one of the URLs.
     async fn start(&mut self) {
         let place = self.random.below(URLS.len());
         let new = node(URLS[place], LEASE);
@@ -226,13 +226,13 @@ impl Schedule<'_> {
         }
     }
 
-    /// A change by each process: it succeeds at the home alone, and only under the present fence.
+    /// Tries a change by each process: it must succeed only at the home, under the current fence.
     async fn change(&self, user: usize) {
         let (owner, home) = &self.model.homes[user];
         for (_, process) in &self.processes {
             let is_home = home.node.as_ref() == Some(&process.new.id)
                 && process.member.fence(*owner) == Some(home.fence);
-            // There is no such exec: only the right to change something is asked for.
+            // There is no such exec; only the right to write is tested.
             match process.store.detach_exec(*owner, &ExecId::random()).await {
                 Ok(_) => assert!(is_home, "a process that is not the home changed something"),
                 Err(Error::Fenced) => assert!(!is_home, "the home was refused"),
@@ -241,7 +241,7 @@ impl Schedule<'_> {
         }
     }
 
-    /// What the database says of one process and one user.
+    /// Compares the database with the model for one process and one user.
     async fn check(&self, number: usize, user: usize) {
         let (owner, home) = &self.model.homes[user];
         let url = self.model.live_url(home.node.as_ref()).map(str::to_owned);

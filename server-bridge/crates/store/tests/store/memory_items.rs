@@ -209,8 +209,8 @@ async fn forgotten_and_deleted_texts_leave_no_trace_in_the_file() {
     assert!(count(&bytes, "openword") >= 200);
 }
 
-/// Every place of the record that shows a memory in a chat: a note before a message, a tool's result, an edit of it, the line that masks it, a summary, a
-/// result that was put aside, its card, and a list that the user asked for.
+/// Records a memory in every place where a chat can show one: a note before a message, a tool's result, an edit of it, the line that
+/// masks it, a summary, a result that was put aside, its card, and a list that the user asked for.
 async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
     let text = &item.text;
     let line = format!("{} (from person): {text:?}", memory_mark(item.id, item.kind));
@@ -218,7 +218,7 @@ async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
     let message = store.append_message(user, chat, MessageRole::Assistant, &line, card).await.unwrap().id;
     store.append_message(user, chat, MessageRole::Notice, &format!("Kept:\n{line}"), None).await.unwrap();
     let escaped = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"").replace('\n', "\\n");
-    // As the engine writes items.
+    // The engine's format of items.
     let of_user = |text: &str| format!(r#"{{"user":[{{"text":"{}"}}]}}"#, escaped(text));
     let of_tool = |text: &str| format!(r#"{{"tool":{{"text":"{}"}}}}"#, escaped(text));
     let said = of_user("hello");
@@ -307,7 +307,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
             list.push(item.id);
         }
     }
-    // Somebody else's memory with the same number in their text: it is not the same memory.
+    // Another user's text with the same number is about another memory.
     let foreign = store.create_chat(bob).await.unwrap().id;
     let theirs = store.add_memory(bob, &NewMemory { text: "bobsfact", ..MEMORY }).await.unwrap();
     show(&store, bob, &foreign, &MemoryItem { id: ids[0], ..theirs }).await;
@@ -318,7 +318,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     assert_eq!(store.forget_memories(bob, &ids).await.unwrap(), 0);
     assert_eq!(store.turn_items(ann, &fork, newest).await.unwrap(), before.1, "nobody else's change");
     assert_eq!(store.forget_memories(ann, &ids).await.unwrap(), COUNT);
-    // Who rewrites the file is woken.
+    // The task that rewrites the file is woken.
     store.deletion().await;
     store.forget_deleted().await.unwrap();
 
@@ -327,7 +327,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
     assert!(count(&bytes, "openfact") >= count(&before.0, "openfact") / 2, "the others are all there");
     let bobs = store.newest_turn(bob, &foreign).await.unwrap().unwrap();
     assert!(store.turn_items(bob, &foreign, bobs).await.unwrap()[1].contains("bobsfact"));
-    // What is about others is the same, byte for byte; of the forgotten ones their numbers are left.
+    // Lines about other memories are unchanged, byte for byte; of the forgotten ones only the numbers are left.
     let after = store.turn_items(ann, &fork, newest).await.unwrap();
     assert_eq!(after.len(), before.1.len());
     for (was, is) in before.1.iter().zip(&after) {
@@ -354,7 +354,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
         (0, 8),
         "two notices and two cards, twice"
     );
-    // A note that was made before, and is recorded after.
+    // A note that was made before the memory was forgotten, and is recorded afterwards.
     let late = store.stored_context(ann, &fork, newest).await.unwrap().items.pop().unwrap().id;
     let noted = |line: &str| {
         format!(r#"{{"user":[{{"text":"<context>\n{line}\nnext\n</context>\n\n- #999: \"it crashes\""}}]}}"#)
@@ -366,7 +366,7 @@ async fn what_conversations_showed_of_a_forgotten_memory_leaves_no_trace_in_the_
         assert_eq!(recorded, noted(&left), "and what the person said");
     }
     store.amend_item(late, "\"done\"").await.unwrap();
-    // So are a line that masks a result, and a summary.
+    // The same holds for a line that masks a result, and for a summary.
     let line = format!("1 line: {} \"secretfact\"", memory_mark(ids[3], MemoryKind::Semantic));
     let mask = Mask { id: "mk_late".to_owned(), item: late, placeholder: line.clone(), size_chars: 9 };
     store.add_masks(&fork, &[mask]).await.unwrap();
@@ -494,7 +494,7 @@ async fn memories_that_have_ended_take_no_room_and_have_a_limit_of_their_own() {
     let again = MemoryChange { valid_to_ms: Some(None), text: None, ..to("") };
     is_full(store.change_memory(ann, second, &again).await);
     assert!(store.memory_item(ann, second).await.unwrap().superseded_by.is_some());
-    // One that replaces another needs none.
+    // A memory that replaces another one needs no room.
     newest = add("flat last", false, &[newest]).await.unwrap().id;
     store.forget_memories(ann, &[newest]).await.unwrap();
     store.change_memory(ann, items[5].id, &again).await.unwrap();

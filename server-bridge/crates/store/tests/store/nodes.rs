@@ -10,7 +10,7 @@ use crate::support::{add_user, store};
 /// A lease that is over at once.
 pub(crate) const OVER: Duration = Duration::ZERO;
 
-/// A lease that begins again, of a node that nobody drains.
+/// The renewal of a node that is not drained.
 const KEPT: Renewal = Renewal::Kept { is_draining: false };
 
 /// A node at this URL.
@@ -124,6 +124,6 @@ async fn a_node_is_drained_while_another_one_takes_on_users() {
     store.set_draining("http://b:1", true).await.unwrap();
     assert!(matches!(store.set_draining("http://c:1", true).await, Err(Error::NotFound { .. })));
     store.leave_node(&other.id).await.unwrap();
-    assert!(refused("http://b:1").await.contains("is not at work"));
+    assert!(refused("http://b:1").await.contains("is not running"));
     assert!(store.set_draining("http://b:1", false).await.is_err());
 }

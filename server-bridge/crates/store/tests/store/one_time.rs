@@ -21,7 +21,7 @@ pub(crate) fn new<'a>(secret: &'a str, owner: &'a str) -> NewOneTime<'a> {
     }
 }
 
-/// Three attempts a minute.
+/// A bucket of three attempts per minute.
 pub(crate) fn bucket(key: &str) -> Bucket {
     Bucket { key: key.to_owned(), per_minute: 3 }
 }

@@ -104,7 +104,7 @@ async fn what_a_sub_agent_takes_is_the_users_chats() {
     assert_eq!((tokens(&parent).await, tokens(&child).await), (111, 0));
 }
 
-/// Gives a sub-agent a task, by the call of this card; its turn has begun.
+/// Gives a sub-agent a task, for the call with this card, and begins its turn.
 async fn task(store: &Store, user: UserId, chat: &ChatId, card: MessageId, root: TurnId) -> TurnId {
     let new = NewDelegation {
         chat,
@@ -182,7 +182,7 @@ async fn what_a_sub_agent_gets_done_counts_for_the_turns_above_it() {
     let middle = store.open_turns(None).await.unwrap().into_iter().find(|turn| turn.id == turns[1]).unwrap();
     assert_eq!(ids(store.open_turns_below(ann, &middle.chat).await.unwrap()), turns[2..]);
     assert_eq!((middle.root, middle.card.is_some()), (Some(root), true));
-    // Each went on as often as it may.
+    // Each turn was resumed as often as allowed.
     for turn in turns.iter().chain([&other]) {
         while store.resume_turn(*turn).await.unwrap() {}
     }

@@ -72,7 +72,7 @@ pub enum SearchError {
     )]
     Refused(reqwest::StatusCode),
     /// Its answer is invalid.
-    #[error("the search provider's answer is not understood: {0}")]
+    #[error("the search provider's answer cannot be parsed: {0}")]
     Nonsense(String),
     /// It did not answer in time.
     #[error("the search provider did not answer within {} s", SEARCH_PATIENCE.as_secs())]

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// All of its content, of any bytes, in base64; or give content.
     #[serde(default)]
     content_base64: Option<String>,
-    /// The SHA-256 that the present content must have, in hexadecimal digits, as read_file shows it; nothing is written if it differs.
+    /// The SHA-256 that the current content must have, in hexadecimal digits, as read_file shows it; nothing is written if it differs.
     #[serde(default)]
     if_match: Option<String>,
 }

@@ -6,7 +6,8 @@
 //! | `core_memory_append`, `core_memory_replace`, `archival_memory_insert`, `archival_memory_search`, `recall_memory_search` | `letta` |
 //!
 //! A tool keeps or changes a memory at once only if the user's own message asks for it and the turn has read nothing else; otherwise it
-//! proposes the change. An agent of a group reads and writes what is its own, and nothing of its owner's: other people ask it, and read its answers.
+//! proposes the change. An agent of a group reads and writes its own memories, and none of its owner's, because other people ask it and
+//! read its answers.
 
 mod edit;
 mod letta;
@@ -140,7 +141,7 @@ async fn visible(work: &Work<'_>, with_ended: bool) -> Result<Vec<MemoryItem>, F
     Ok(items)
 }
 
-/// Who remembers: the user, or the agent of a group that works in this chat, with its sub-agents.
+/// The holder of the memories: the user, or the agent of a group that works in this chat; sub-agents use their parent's.
 async fn holder(work: &Work<'_>) -> Result<MemoryHolder, Failure> {
     match work.caller {
         ToolCaller::Agent(turn) => {
@@ -211,9 +212,9 @@ fn told(written: &Written) -> String {
     }
 }
 
-/// Who accepts what a user's own agent proposes.
+/// The person who accepts proposals of a user's own agents.
 const USER: &str = "the user";
-/// Who accepts what an agent of a group proposes.
+/// The person who accepts proposals of an agent of a group.
 const OWNER: &str = "the owner of your machine";
 
 /// Before the memories that are nearest to a new one.

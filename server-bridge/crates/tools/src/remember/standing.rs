@@ -1,5 +1,5 @@
-//! Decides if a model's call may write at once: only if the user's message asks for it and nothing else was read in the turn. For an agent of a group that is
-//! the request of the person who asks it, without the log of the group; what another agent writes asks for nothing.
+//! Decides if a model's call may write at once: only if the user's message asks for it and nothing else was read in the turn. For an agent
+//! of a group, that message is the request of the person who asks it, without the group's log; requests of other agents do not count.
 
 use agent::context::history;
 use llm::Message;

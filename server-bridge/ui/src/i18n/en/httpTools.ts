@@ -42,7 +42,7 @@ export const httpTools = {
   nameHint: "Letters, digits, - and _ are allowed. Models call it http__NAME.",
   replaces: "You already have a tool with this name. Saving replaces it.",
   description: "Description",
-  descriptionHint: "What the tool does: models decide by this text when to call it.",
+  descriptionHint: "What the tool does: models use this text to decide when to call it.",
   method: "Method",
   url: "Address",
   urlHint: "{{key}} stands for a parameter, in the path and the query. The host cannot be a parameter.",

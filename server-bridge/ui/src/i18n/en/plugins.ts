@@ -1,7 +1,7 @@
 /** The texts of one section of the settings, which `settings` includes. */
 export const plugins = {
   title: "Your plugins",
-  about: "Hooks and MCP servers of a plugin run confined on the machine of the chat, like the commands of a model. A plugin never updates itself.",
+  about: "A plugin's hooks and MCP servers run confined on the chat's machine, like a model's commands. A plugin never updates itself.",
   none: "You have no plugins. Install one below: plugins written for Claude Code, and Agent Plugins, work unchanged.",
   used: "Used",
   notUsed: "Not used",
@@ -34,7 +34,7 @@ export const plugins = {
   hasUpdate: "Its source now offers a different copy.",
   have: "Installed",
   newCopy: "Different copy",
-  lookAtName: "Look at it: {{name}}",
+  lookAtName: "Inspect {{name}}",
   markets: {
     title: "Marketplaces",
     about: "A marketplace is a list of plugins. Adding one installs nothing, and updating it changes nothing that is installed.",
@@ -71,7 +71,7 @@ export const plugins = {
   fileTooLarge: "The file is larger than 32 MiB. Choose a smaller one, or install the plugin from a source.",
   unreadable: "The file cannot be read; it may have changed. Choose it again.",
   missing: { source: "Enter a source.", archive: "Choose an archive." },
-  look: "Look at it",
+  look: "Inspect",
   working: "Working… This may take a minute.",
   looked: "Nothing is installed yet. Read what the plugin runs, then install it.",
   runs: "It runs these hooks and MCP servers:",
@@ -81,5 +81,5 @@ export const plugins = {
   moreFiles: "Only the first {{count}} are listed.",
   install: "Install",
   installed: "{{name}} is installed. Agents use it from the next turn on.",
-  changed: "The files changed since you looked at them, so nothing was installed. Look at the plugin again.",
+  changed: "The files changed since you looked at them, so nothing was installed. Inspect the plugin again.",
 } as const;

@@ -1,11 +1,11 @@
 export const setup = {
-  steps: "Steps of the set-up",
+  steps: "Setup steps",
   next: "Continue",
   account: {
     step: "Account",
     title: "Set up Sandbridge",
-    hint: "You are the first one here. This account administers the server.",
-    secret: "Set-up secret",
+    hint: "You are the first user here. This account administers the server.",
+    secret: "Setup secret",
     secretHint: "Printed by `sandbridge serve` when it started, in the address after #setup=.",
     name: "Name",
     password: "Password",

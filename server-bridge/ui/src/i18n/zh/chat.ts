@@ -52,7 +52,7 @@ export const chat: Room<"chat"> = {
     confirm: "撤回",
     force: "仍然恢复",
     forceAbout: "在此之后对这些文件所做的更改将会丢失。",
-    keep: "保留",
+    keep: "取消",
   },
   editing: "正在编辑较早的消息：发送时，这条消息之后的所有内容都会被撤回。",
   stopEditing: "停止编辑",
@@ -66,7 +66,7 @@ export const chat: Room<"chat"> = {
   exec: {
     running: "运行中",
     exited: "退出码 {{code}}",
-    signaled: "被 {{signal}} 终止",
+    signaled: "已终止（{{signal}}）",
     signal: "信号 {{number}}",
     timed_out: "已超时",
     cancelled: "已取消",
@@ -74,7 +74,7 @@ export const chat: Room<"chat"> = {
     lost: "已失联",
     expired: "已达到最长运行时间",
     denied: "被沙箱拒绝",
-    on: "在 {{place}} 上",
+    on: "位置：{{place}}",
   },
   tool: {
     asking: "等待你的确认",
@@ -181,8 +181,8 @@ export const chat: Room<"chat"> = {
   },
   answeredElsewhere: "这个问题已在别处回答，或不再需要回答。",
   approval: {
-    title: "允许在 {{place}} 上使用“{{tool}}”吗？",
-    titleNoPlace: "允许使用“{{tool}}”吗？",
+    title: "允许在 {{place}} 上执行“{{tool}}”吗？",
+    titleNoPlace: "允许执行“{{tool}}”吗？",
     askedBy: "由子智能体 {{name}} 请求",
     allow: "允许",
     always: "在此会话中始终允许",
@@ -297,7 +297,7 @@ export const chat: Room<"chat"> = {
   said: {
     answered: "Sandbridge 回答：{{text}}",
     failed: "回答失败：{{error}}",
-    asks: "Sandbridge 请求批准使用“{{tool}}”。",
+    asks: "Sandbridge 请求批准：{{tool}}。",
     question: "Sandbridge 提问：{{text}}",
     ended: "命令结束：{{outcome}}",
   },

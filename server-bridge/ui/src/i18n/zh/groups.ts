@@ -18,7 +18,7 @@ export const groups: Room<"groups"> = {
   askedFor: "{{agent}}（由 {{person}} 发起）",
   calls: {
     queued: "{{agent}}（{{place}}）将回答 {{person}}。",
-    waiting: "{{agent}} 正在等待 {{place}}，以便回答 {{person}}。",
+    waiting: "{{place}} 恢复在线后，{{agent}} 将回答 {{person}}。",
     running: "{{agent}} 正在 {{place}} 上为 {{person}} 工作…",
     done: "{{agent}} 已回答 {{person}}。",
     failed: "{{agent}}（{{place}}）未能回答 {{person}}。",
@@ -27,7 +27,7 @@ export const groups: Room<"groups"> = {
   stop: "停止",
   stopAgent: "停止 {{agent}}",
   message: "消息",
-  placeholder: "发送给群组的消息；用 @ 询问智能体",
+  placeholder: "给群组发消息；用 @ 询问智能体",
   send: "发送",
   agents: "智能体",
   everyAgent: "你可以询问的所有智能体",
@@ -187,5 +187,5 @@ export const groups: Room<"groups"> = {
   nothingYet: "还没有输出。",
   newOutput: "替换后的输出",
   whatToChange: "需要修改的内容",
-  replies: { approve: "批准", edit: "修改输出", redo: "重做", more: "追加一份预算", stop: "停止运行" },
+  replies: { approve: "批准", edit: "修改输出", redo: "重做", more: "再追加同样的预算", stop: "停止运行" },
 };

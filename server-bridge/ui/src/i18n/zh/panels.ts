@@ -46,7 +46,7 @@ export const panels: Room<"panels"> = {
     copyAllow: "允许复制",
     copyRefuse: "拒绝",
     closeTitle: "关闭此终端？",
-    closeText: "它在 {{place}} 上的 Shell 仍在运行。",
+    closeText: "它的 Shell（{{place}}）仍在运行。",
     itsPlace: "运行器",
     closeEnd: "结束 Shell",
     closeLeave: "保持运行",

@@ -9,10 +9,10 @@ import styles from "../settings.module.css";
 
 interface Props {
   login: ChannelLogin;
-  /** True if the user set up the channel, and so its app. */
+  /** True if the user owns the channel, and so its app. */
   isOwn: boolean;
   onLoggedIn: () => unknown;
-  /** Does something, and loads all again. */
+  /** Runs an action, and then loads everything again. */
   act: (work: () => Promise<void>) => void;
 }
 

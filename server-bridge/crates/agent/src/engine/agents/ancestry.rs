@@ -22,7 +22,7 @@ pub struct TurnAncestry {
     called: Arc<AtomicUsize>,
     /// The top turn's place among the answers in progress: given back while any turn below it waits for the user.
     place: Arc<OnceLock<Place>>,
-    /// Stands for the place of a turn that takes none.
+    /// The value of `place` for a turn that takes no place.
     no_place: Place,
     /// The user's own chat, as they see it.
     users_display: Arc<dyn Display>,
@@ -73,7 +73,7 @@ impl TurnAncestry {
         self.place.get().unwrap_or(&self.no_place)
     }
 
-    /// True if a place is taken, or waited for.
+    /// True if the turn has taken a place, or waits for one.
     pub(in crate::engine) fn has_place(&self) -> bool {
         self.place.get().is_some()
     }

@@ -4,7 +4,7 @@
 //!   SubAgent ─▶ its turn is queued ─▶ the call's result: "it works as task X"
 //!                      └─ run when that result is on record ─▶ its end ─▶ the agent that called it is told
 //! ```
-//! Everything that the turn begins with is on record, so that a later server runs it in the same way.
+//! All inputs of the turn are on record, so that a restarted server runs it in the same way.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use super::{Delegation, TurnAncestry, result};
 use crate::engine::ports::{CallState, CallStatus, Card, Display, SubAgentEnd};
 use crate::tool::{Outcome, SubAgentState, Toolbox};
 
-/// The beginning of a turn in the background. It is stored as JSON: to change a field, add an optional one.
+/// The inputs of a turn in the background. They are stored as JSON: to change a field, add an optional one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Background {
-    /// The name of the tool that called it, as people see it.
+    /// The name of the tool that called the sub-agent, as people see it.
     pub tool: String,
     /// The subject of that call.
     pub hint: String,
-    /// The text of its role; empty if it has none.
+    /// The text of the sub-agent's role; empty if it has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub role_text: String,
-    /// The tier of the model it asks, if one was named.
+    /// The tier of the sub-agent's model, if the call names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
     /// The names of the tools that it may use, as [`Toolbox::to_json`] writes them.
@@ -38,7 +38,7 @@ pub struct Background {
     pub worktree: bool,
 }
 
-/// The chat whose agent called a sub-agent in the background.
+/// The origin of a sub-agent in the background: the chat and the call.
 pub struct CalledFrom {
     /// The chat.
     pub chat: ChatId,
@@ -72,7 +72,7 @@ impl TurnAncestry {
         Self::top(&chat, turn, tools, display).below(own, delegation)
     }
 
-    /// The outcome of its sub-agent's turn, for the agent that called it; the card of the call shows it from now on.
+    /// Turns the end of the sub-agent's turn into the outcome for the agent that called it, and shows it on the card of the call.
     pub async fn end_in_background(&self, end: SubAgentEnd) -> crate::PortResult<Outcome> {
         let Some(delegation) = self.delegation() else { return Ok(result::told(&end.turn)) };
         let status = match end.turn.status {

@@ -60,7 +60,7 @@ pub(in crate::engine) async fn call(
     let sub_agents = &caller.ports.sub_agents;
     let is_over = called.is_some_and(|called| called.is_over);
     let _name = match wanted.instance {
-        // Another call may have it since.
+        // Another call may have taken the name since.
         Some(_) if is_over => None,
         Some(name) => Some(sub_agents.take_name(name).ok_or_else(|| {
             Failure::Told(format!("the sub-agent {name:?} is already at work; wait for its result"))
@@ -158,29 +158,29 @@ pub(in crate::engine) async fn call(
 fn in_background(task: &ChatId) -> String {
     format!(
         "The sub-agent works in the background as task {task}. You are told when it has ended: go on with something else, or end your \
-         answer. task_status and task_read show how far it is, and task_kill ends it."
+         answer. task_status and task_read show its progress, and task_kill ends it."
     )
 }
 
-/// The sub-agent that an earlier server called.
+/// Finds the sub-agent that the server called before it was restarted.
 async fn again(
     wanted: &DelegationRequest<'_>,
     caller: &Turn<'_>,
     called: &CalledAgent,
 ) -> Result<Found, Failure> {
     let SubAgent { chat, role: name, instance, place, tools_json, .. } = called.agent.clone();
-    // The role of one that has ended says nothing any more.
+    // The role of a sub-agent that has ended has no effect any more.
     let role = if called.is_over { None } else { role(caller, name.as_deref()).await? };
     let mut tools = caller.ancestry.tools().of_json(&tools_json);
     if let Some(named) = wanted.tools {
-        // They were checked when it was called. A server whose tools they were may be away by now.
+        // The names were checked at the call. A tool may be missing now, for example if its MCP server is unavailable.
         tools = tools.named(|tool| named.iter().any(|name| name == tool));
     }
     Ok(Found { chat, role, instance, tools, place, remark: None })
 }
 
-/// The sub-agent that is called by that name, or a new one. One that is at work in the background gets the task as a message, which is
-/// all that the call does.
+/// Finds the sub-agent with the wanted name, or creates one. If that sub-agent is at work in the background, sends it the task as a
+/// message instead, and the call is done.
 async fn find(
     wanted: &DelegationRequest<'_>,
     caller: &Turn<'_>,
@@ -245,12 +245,12 @@ async fn find(
     Ok(ControlFlow::Continue(Found { chat, role, instance, tools, place, remark }))
 }
 
-/// Fails if another one cannot be in the background.
+/// Fails if the call is for the background and no further sub-agent may run there.
 async fn check(wanted: &DelegationRequest<'_>, caller: &Turn<'_>) -> Result<(), Failure> {
     if wanted.background { caller.ports.background.check().await } else { Ok(()) }
 }
 
-/// The result of a call that a sub-agent at work reads as a message.
+/// The result of a call whose task became a message to a running sub-agent.
 fn sent(wanted: &DelegationRequest<'_>, task: &ChatId) -> Outcome {
     let left_out = match wanted.tools.is_some() || wanted.model.is_some() || wanted.worktree {
         true => " It keeps the tools, the model and the folder that it began with.",

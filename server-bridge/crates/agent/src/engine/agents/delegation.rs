@@ -68,7 +68,7 @@ impl Delegation {
         self.display.call(self.card, card).await
     }
 
-    /// The outcome for its parent when the sub-agent has ended, with a remark before it.
+    /// The outcome for the parent once the sub-agent has ended, with the remark in front.
     pub(super) fn outcome(&self, end: SubAgentEnd, remark: Option<String>) -> Outcome {
         let mut outcome = told(&end.turn);
         let place = self.agent.place.as_deref();

@@ -6,16 +6,16 @@
 //!        │    └── what it does: its card ┘    └─ what it asks: a card of its own in the user's chat
 //!        └─ cancel, approval mode, place, tools: all of them the parent's, or less
 //! ```
-//! A call of the tool runs the sub-agent's whole turn within itself, so whatever ends the one ends the other. When a server goes on
-//! with a turn that an earlier one was cut off in, the call finds its sub-agent by the card that shows it, and goes on with that
-//! turn. A sub-agent with a name keeps its conversation for the next call. One in the background ends by itself: see `background`.
+//! A call of the tool runs the sub-agent's whole turn within itself, so whatever ends the one ends the other. When a restarted server
+//! resumes an interrupted turn, the call finds its sub-agent by the card that shows it, and resumes that sub-agent's turn.
+//! A sub-agent with a name keeps its conversation for the next call. A sub-agent in the background outlives its call: see `background`.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `ancestry` | the turns above a turn, and the permissions it inherits |
 //! | `delegation` | a sub-agent's task, and the card that shows its work |
 //! | `call` | one call, from its arguments to its result |
-//! | `background` | a sub-agent that its call does not wait for |
+//! | `background` | sub-agents whose calls do not wait for them |
 //! | `result` | the result that its parent gets |
 //! | `at_work` | the running sub-agents |
 

@@ -60,7 +60,7 @@ impl PromptContext<'_> {
         Ok(self.skills.get_or_try_init(|| skills::heads(sandbox)).await?)
     }
 
-    /// Notes that the system prompt holds a document, for a person who wants to know what fills the window.
+    /// Records that the system prompt contains a document, for the list that `/context` shows.
     pub fn holds(&self, name: &str, text: &str) {
         // A push is a single step, so the data stays consistent if another thread panics.
         let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +72,7 @@ impl PromptContext<'_> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) system: Vec<SystemPart>,
-    /// The documents in it, the longest first.
+    /// The documents in the system prompt, the longest first.
     pub(super) documents: Vec<Document>,
     /// The part that may differ at the next turn.
     pub(super) note: String,
@@ -149,7 +149,7 @@ impl PromptParts {
             }
         }
         let mut documents = mem::take(&mut *context.documents.lock().unwrap_or_else(PoisonError::into_inner));
-        // Parts are made side by side, so in any order.
+        // The parts are built concurrently, so their order varies.
         documents.sort_by(|(one, tokens), (other, others)| others.cmp(tokens).then_with(|| one.cmp(other)));
         Ok(Prompt { system, documents, note: news.join("\n") })
     }

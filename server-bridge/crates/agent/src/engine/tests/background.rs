@@ -57,7 +57,7 @@ async fn what_cannot_be_in_the_background_is_told() {
     assert!(full.chat.results()[0].contains("3 are at work already"), "{:?}", full.chat.results());
     assert_eq!(full.log.count("sub-agent with"), 0, "no conversation was made for it");
 
-    // A sub-agent's own call.
+    // A sub-agent cannot call another one in the background.
     let nested = World::by(|request, _| {
         let first = words(&request.messages[0]);
         match (first.contains("inner"), request.messages.len()) {
@@ -74,7 +74,7 @@ async fn what_cannot_be_in_the_background_is_told() {
     assert_eq!(log.count("background"), 0);
 }
 
-/// The last line of a request's conversation: notes stand above it.
+/// The last line of a request's conversation, without the notes before it.
 fn last_line(request: &llm::Request) -> &str {
     let llm::Message::User(content) = &**request.messages.last().unwrap() else { return "" };
     content.iter().rev().find_map(llm::Content::text).and_then(|text| text.lines().last()).unwrap_or_default()
@@ -97,7 +97,7 @@ async fn a_task_for_one_at_work_becomes_a_message_to_it() {
         world.set(|settings| settings.agents.values_mut().for_each(|agent| agent.status = Some(status)));
     };
     status(TurnStatus::Running);
-    // Nothing is checked for a message: there is no new one.
+    // A message needs no check, since no new sub-agent begins.
     world.set(|settings| settings.broken.extend(["background"]));
     world.run("with tools").await;
     world.log.came(&["sent and there"]);
@@ -119,7 +119,7 @@ async fn one_that_is_done_goes_on_if_a_message_waits_and_its_parent_does_not() {
     });
     let log = world.log.clone();
     let world = world.with(Fake::delegates(&log)).with(Fake::reads(&log, "Look", Does::Echo(1)));
-    // What a look finds, in their order: the parent's first one, the sub-agent's, and that of its end, which ends with nothing.
+    // The results of the calls of `hear` in order: the parent's first, the sub-agent's, then those at its end, until nothing is left.
     let (nothing, found) = (String::new, "and there".to_owned());
     let of_sub_agent = [nothing(), found, nothing(), nothing(), nothing()];
     world.set(|settings| {

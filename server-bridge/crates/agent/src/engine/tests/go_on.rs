@@ -324,7 +324,7 @@ async fn a_message_to_a_sub_agent_is_answered_by_it_and_no_model_is_asked_after_
     let left = Left { is_relay: true, ..left(1, &["SubAgent"]) };
     let end = world.again("hi", &[delegated()], left).await;
     assert_eq!((end.status, end.words.as_deref()), (TurnStatus::Done, Some("I am here")));
-    // The first message is that of the sub-agent's own turn.
+    // The first message belongs to the sub-agent's own turn.
     assert_eq!((world.asked().len(), world.chat.shown(2).as_str()), (1, "Done: I am here"));
 }
 

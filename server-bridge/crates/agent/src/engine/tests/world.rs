@@ -115,9 +115,9 @@ pub(super) struct Settings {
     pub(super) has_command: bool,
     pub(super) agents: HashMap<String, SubAgent>,
     pub(super) children: Vec<Arc<Chat>>,
-    /// What is on record of the calls of sub-agents, by card.
+    /// The recorded states of calls of sub-agents, by card.
     pub(super) called: HashMap<MessageId, Called>,
-    /// What the turn is told of sub-agents in the background, before each request; nothing if it is empty.
+    /// The notes about sub-agents in the background that the turn reads before each request, in order; an empty text is no note.
     pub(super) heard: VecDeque<String>,
 }
 
@@ -141,7 +141,7 @@ struct Kept {
     left: Option<Left>,
     /// The cards of its open calls.
     left_cards: VecDeque<MessageId>,
-    /// The end of the turn, if it ended there.
+    /// The end of the turn, if it ended before the restart.
     over: Option<TurnEnd>,
 }
 
@@ -186,7 +186,7 @@ impl Chat {
         Self { house: self.house.clone(), id: ChatId::random(), mark, state: Mutex::default() }
     }
 
-    /// A chat below this one, and its sub-agent.
+    /// Creates a chat below this one, and its sub-agent.
     fn child(&self, new: &NewSubAgent<'_>) -> (Arc<Self>, SubAgent) {
         let child = Arc::new(self.below());
         let agent = SubAgent {
@@ -783,8 +783,8 @@ impl World {
         self.serve(begun)
     }
 
-    /// A call of a sub-agent that an earlier server was cut off in: its card, and the sub-agent's turn, which has these messages on
-    /// record after its task, or has ended.
+    /// Records an interrupted call of a sub-agent: its card, and the sub-agent's turn, which has these messages after its task, or
+    /// has ended.
     pub(super) fn left_sub_agent(&self, card: i64, record: &[Message], left: Result<Left, TurnEnd>) {
         let card = MessageId(card);
         let new = NewSubAgent { card, role: None, instance: None, place: None, tools_json: r#"["Look"]"# };
@@ -805,7 +805,7 @@ impl World {
         });
     }
 
-    /// The card of a call that an earlier server was cut off in, with what is on record of its sub-agent.
+    /// Records the card of an interrupted call, with the state of its sub-agent.
     pub(super) fn left_card(&self, card: i64, called: Called) {
         self.chat.kept().left_cards.push_back(MessageId(card));
         self.set(|settings| drop(settings.called.insert(MessageId(card), called)));

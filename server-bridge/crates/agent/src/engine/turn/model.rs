@@ -24,7 +24,7 @@ impl Turn<'_> {
     /// queued on record for the server's next run.
     pub(super) async fn is_admitted(&self, chain: &ModelChain) -> Result<bool, End> {
         if self.ancestry.has_place() {
-            // A sub-agent's turn uses the place of its top turn, unless it works in the background.
+            // A sub-agent's turn shares the place of its top turn, unless it works in the background.
             return Ok(true);
         }
         let place = self.ancestry.put_in(self.ports.models.place(chain.setup.kind));

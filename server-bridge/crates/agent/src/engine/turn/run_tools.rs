@@ -40,7 +40,7 @@ pub(super) struct Begun {
     is_taken_up: bool,
     /// True if nobody knows if an earlier try took effect, so that its user is asked if there may be another one.
     is_in_doubt: bool,
-    /// The sub-agent that an earlier server called for it.
+    /// The sub-agent that was called for it before a restart.
     called: Option<Box<CalledAgent>>,
     /// The tool's name and the call's subject, as people see them.
     name: String,
@@ -80,7 +80,7 @@ impl Begun {
         &self.looked
     }
 
-    /// The sub-agent that an earlier server called for it.
+    /// The sub-agent that was called for it before a restart.
     pub(super) fn called(&self) -> Option<&CalledAgent> {
         self.called.as_deref()
     }

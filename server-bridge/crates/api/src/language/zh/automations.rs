@@ -103,7 +103,7 @@ pub(super) const TABLE: &[Row] = &[
         "一个用户的自动任务 24 小时内最多运行 {0} 次；本次运行超出上限",
     ),
     ("its last {} runs failed", "最近 {0} 次运行都失败了"),
-    ("it was proposed for {}, who may no longer ask @{}", "它是为 {0} 提议的，而 {0} 已不能再向 @{1} 提问"),
+    ("it was proposed for {}, who may no longer ask @{}", "它是为 {0} 提议的，而 {0} 已无权询问 @{1}"),
     (
         "the automation {} is paused: {}; `sandbridge {} resume {}` resumes it",
         "自动任务 {0} 已暂停：{1*}；用 `sandbridge {2} resume {3}` 恢复",

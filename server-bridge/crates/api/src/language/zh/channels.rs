@@ -7,7 +7,7 @@ pub(super) const TABLE: &[Row] = &[
     // What a person reads on a messenger.
     (
         "You are linked as {}. What you write here goes to your own chat; /help shows what works.",
-        "已绑定为用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
+        "已绑定用户 {0}。你在这里写的内容会进入你自己的会话；发送 /help 查看可用命令。",
     ),
     (
         "{} of your messages are already waiting here; further ones are dropped.",
@@ -33,11 +33,11 @@ pub(super) const TABLE: &[Row] = &[
         "请在命令后写上群组的名称或编号，例如 /group use Work",
     ),
     (
-        "This messenger lets the bot only reply, so the messages of a group cannot come here.",
+        "On this messenger bots can only reply, so the messages of a group cannot be shown here.",
         "此平台只允许机器人回复消息，群组的消息无法发到这里。",
     ),
     (
-        "This conversation belongs to the group {} now: what you write here with a mention of me is posted there, and everybody here reads all that is said there. Only those who are linked and in the group can write. /group off ends that.",
+        "This conversation belongs to the group {} now: messages here that mention me are posted there, and everybody here can read everything that is said there. Only people who are linked and in the group can write. /group off stops this.",
         "此对话现在属于群组 {0}：你在这里提及我所写的内容会发到该群组，这里的所有人都能看到该群组中的全部消息。只有已绑定且在该群组中的人可以发言。发送 /group off 可停止。",
     ),
     (
@@ -56,20 +56,20 @@ pub(super) const TABLE: &[Row] = &[
         "You are not in the group that this conversation belongs to; ask an owner of the group to add you.",
         "你不在此对话所属的群组中；请联系群组所有者将你加入。",
     ),
-    ("Files are not posted to the group, only texts.", "文件不会发到群组，只发送文字。"),
+    ("Files are not posted to the group, only text.", "文件不会发到群组，只发送文字。"),
     (
-        "What you write here with a mention of me is posted to the group, and @NAME asks an agent; everything else that is said in the group is shown here.",
+        "Messages here that mention me are posted to the group, and @NAME asks an agent; everything else in the group's log is shown here.",
         "你在这里提及我所写的内容会发到群组，@名称 可询问智能体；群组中的其他消息都会显示在这里。",
     ),
     (
         "/approve NUMBER, /edit NUMBER TEXT, /redo NUMBER TEXT, /more NUMBER, /stop NUMBER  answer a question of a chain",
         "/approve 编号、/edit 编号 内容、/redo 编号 内容、/more 编号、/stop 编号  回答链的问题",
     ),
-    ("/group off  end this, for the owner of this bot", "/group off  停止（仅限此机器人的所有者）"),
+    ("/group off  stop this (only for the owner of this bot)", "/group off  停止（仅限此机器人的所有者）"),
     ("Write the question's number after the command, as in {}", "请在命令后写上问题的编号，例如 {0}"),
     ("{} answered question {}: {}.", "{0} 回答了问题 {1}：{2}。"),
     ("The chain {} asks:", "链 {0} 提问："),
-    ("Answer with a mention of me:", "请提及我并回复："),
+    ("Mention me and answer with:", "请提及我并回复："),
     ("/edit {} TEXT", "/edit {0} 内容"),
     ("/redo {} TEXT", "/redo {0} 内容"),
     (
@@ -87,7 +87,7 @@ pub(super) const TABLE: &[Row] = &[
     ("Stop the run", "停止运行"),
     ("… The rest is on the server's page, in this group.", "… 其余内容见服务器网页上的此群组。"),
     (
-        "{} has this log shown on {} (channel {}): everybody in a conversation there reads it from now on.",
+        "{} now shows this log on {} (channel {}): from now on everybody in a conversation there can read it.",
         "{0} 已让此群组的消息显示在 {1}（渠道 {2}）：从现在起，该平台上某个对话中的所有人都能看到。",
     ),
     ("This log is no longer shown on {} (channel {}).", "此群组的消息不再显示在 {0}（渠道 {1}）。"),
@@ -101,11 +101,11 @@ pub(super) const TABLE: &[Row] = &[
     ("{} has more than {} MiB, the most that can be sent", "{0} 超过 {1} MiB 的发送上限"),
     (
         "/send FILE  send a file from this chat's workspace to this conversation",
-        "/send FILE  把此会话工作区中的文件发送到当前对话",
+        "/send 文件名  把此会话工作区中的文件发送到当前对话",
     ),
     ("/group on  answer in this group; /group off ends that", "/group on  在本群回复；/group off 停止回复"),
     (
-        "/group use NAME  show the log of a group of people and agents in this group, and post there what is said here",
+        "/group use NAME  show the log of a group of people and agents here, and post messages from here to it",
         "/group use 名称  在本群显示一个由人和智能体组成的群组的消息，并把这里的发言发到该群组",
     ),
     ("… The rest is on the page: {}", "… 其余内容见网页：{0}"),
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
         "your login to Feishu has ended; log in again with `sandbridge channel login {}`, or under Channels in the settings",
         "你的飞书登录已失效；请用 `sandbridge channel login {0}` 或在设置的“渠道”中重新登录",
     ),
-    ("Feishu gave no new token: {}; try again later", "飞书未提供新的令牌：{0*}；请稍后重试"),
+    ("Feishu issued no new token: {}; try again later", "飞书未提供新的令牌：{0*}；请稍后重试"),
     ("the login with the channel {} could not be started: {}", "无法通过渠道 {0} 登录：{1*}"),
     (
         "no login of this session is waiting for this address; start it again, and finish within 10 minutes in the same browser",
@@ -145,7 +145,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the answer has no token", "响应中没有令牌"),
     // The administrator's chat.
     (
-        "/notices on  have the server's notices come here, for administrators; /notices off ends that",
+        "/notices on  get the server's notices here (only for administrators); /notices off stops them",
         "/notices on  让服务器通知发到这里（仅限管理员）；/notices off 停止",
     ),
     (
@@ -153,22 +153,25 @@ pub(super) const TABLE: &[Row] = &[
         "通知只面向管理员，此命令只能在与机器人的私聊中使用。",
     ),
     (
-        "The server's notices come to this conversation now, and to no other one of yours. /notices off ends that.",
+        "The server's notices are now sent to this conversation, and to no other one of yours. /notices off stops them.",
         "服务器通知现在会发到此对话，不再发到你的其他对话。发送 /notices off 可停止。",
     ),
-    ("The server's notices no longer come to this conversation.", "服务器通知不再发到此对话。"),
+    ("The server's notices are no longer sent to this conversation.", "服务器通知不再发到此对话。"),
     ("Write /notices on or /notices off.", "请发送 /notices on 或 /notices off。"),
     ("only administrators get the server's notices", "只有管理员能接收服务器通知"),
     (
-        "this messenger lets the bot only reply, so notices cannot come here; choose a conversation on another messenger",
+        "bots can only reply on this messenger, so notices cannot be sent here; choose a conversation on another messenger",
         "此平台只允许机器人回复消息，无法在这里接收通知；请选择其他平台上的对话",
     ),
     ("The server has started.", "服务器已启动。"),
-    ("Offline for a while, and not back yet (user: runner):", "已离线一段时间且尚未恢复（用户：运行器）："),
-    ("Automations that failed (user: automation):", "运行失败的自动任务（用户：任务）："),
+    (
+        "Runners that have been offline for a while (user: runner):",
+        "已离线一段时间且尚未恢复（用户：运行器）：",
+    ),
+    ("Automations that failed (user: automation):", "运行失败的自动任务（用户：自动任务）："),
     (
         "Automations that the server paused; their owners can read why, and resume them (user: automation):",
-        "被服务器暂停的自动任务；所有者可查看原因并恢复（用户：任务）：",
+        "被服务器暂停的自动任务；所有者可查看原因并恢复（用户：自动任务）：",
     ),
     (
         "Too many wrong passwords were tried for these users, so further logins are refused for a while:",

@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Row] = &[
         "The user is asked about `{}`, a part of which is known only when it runs: it may match {}",
         "`{0}` 的一部分在运行时才能确定，因此须先询问用户：它可能匹配{1}",
     ),
-    ("The user is asked because the line is not understood: {}", "无法解析这行命令，因此须先询问用户：{0*}"),
+    ("The user is asked because the line cannot be parsed: {}", "无法解析这行命令，因此须先询问用户：{0*}"),
     ("It is allowed by {}", "根据{0}，允许此调用"),
     ("No rule decides: no allow rule covers `{}`", "没有规则作出决定：没有“允许”规则涵盖 `{0}`"),
     ("No rule matches", "没有匹配的规则"),
@@ -103,7 +103,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "you have no marketplace {}; `sandbridge plugin marketplace add SOURCE` adds one",
-        "你没有插件市场 {0}；可用 `sandbridge plugin marketplace add SOURCE` 添加",
+        "你没有插件市场 {0}；可用 `sandbridge plugin marketplace add 来源` 添加",
     ),
     (
         "you have a marketplace {} from {}; remove it first: `sandbridge plugin marketplace remove {}`",
@@ -134,7 +134,7 @@ pub(super) const TABLE: &[Row] = &[
         "Approved: {}. Changed since they were shown, and not approved: {}. Write /trust again.",
         "已批准 {0} 项。另有 {1} 项在你查看之后已改变，未批准；请再次发送 /trust。",
     ),
-    ("This server has no extensions to approve.", "此服务器没有需要批准的扩展。"),
+    ("This server has no extensions to approve.", "本服务器没有需要批准的扩展。"),
     (
         "show what the workspace defines that you have not approved, and ask for approval",
         "查看工作区定义的、你尚未批准的内容，并请求批准",
@@ -157,7 +157,7 @@ pub(super) const TABLE: &[Row] = &[
     // Plugins.
     ("the plugin cannot be installed: {}", "无法安装插件：{0*}"),
     (
-        "the plugin {} is not the one that you looked at: look at it again",
+        "the plugin {} has changed since you looked at it; look at it again",
         "插件 {0} 与你查看的内容不同：请重新查看",
     ),
     (
@@ -261,7 +261,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{}` may mean tools of several servers; write `mcp__server__tool` in an allow rule",
         "`{0}` 可能指多个服务器的工具；“允许”规则请写 `mcp__server__tool`",
     ),
-    // Why a command line is not understood.
+    // Why a command line cannot be parsed.
     ("it is longer than {} KiB", "超过 {0} KiB"),
     ("it is nested more than {} levels deep", "嵌套超过 {0} 层"),
     ("it has more than {} commands", "命令超过 {0} 条"),

@@ -19,12 +19,12 @@ pub(super) const TABLE: &[Row] = &[
         "你不在群组 {0} 中；`sandbridge group list` 会列出你所在的群组",
     ),
     (
-        "you are in several groups {}; name one by its number: {}",
+        "you are in several groups called {}; name one by its number: {}",
         "你所在的群组中有多个名为 {0}；请用编号指定其中一个：{1}",
     ),
     ("there is no agent @{} in this group", "此群组中没有智能体 @{0}"),
     ("there is no chain {} in this group", "此群组中没有链 {0}"),
-    ("there is no user {} on this server", "此服务器上没有用户 {0}"),
+    ("there is no user {} on this server", "本服务器上没有用户 {0}"),
     ("{} is not in this group", "{0} 不在此群组中"),
     ("{} is not in this group; add them first", "{0} 不在此群组中；请先添加"),
     (
@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("makes or changes a chain of the group", "新建或修改群组的链"),
     ("the agent was removed from the group", "该智能体已被移出群组"),
-    ("the person who asked was removed from this server", "提问的用户已从此服务器移除"),
+    ("the person who asked was removed from this server", "提问的用户已从本服务器移除"),
     (
         "the person who asked may not ask agents in this group any more",
         "提问的用户已无权在此群组中询问智能体",
@@ -67,9 +67,9 @@ pub(super) const TABLE: &[Row] = &[
         "a message that asks an agent has at most {} bytes; shorten it, or put the text into a file of its workspace",
         "向智能体提问的消息最多 {0} 字节；请缩短消息，或将文本放入其工作区的文件中",
     ),
-    ("the agent's owner was removed from this server", "该智能体的所有者已从此服务器移除"),
+    ("the agent's owner was removed from this server", "该智能体的所有者已从本服务器移除"),
     ("the agent's chat was deleted", "该智能体的会话已被删除"),
-    ("no model answered; the agent's owner must choose a model", "没有模型作答；请智能体的所有者选择模型"),
+    ("no model answered; the agent's owner must choose a model", "没有模型回答；请智能体的所有者选择模型"),
     ("its answer was taken back", "其回答已被撤回"),
     ("it was stopped", "已停止"),
     ("it took longer than its limit of {} s", "用时超过 {0} 秒的限制"),
@@ -86,7 +86,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "The budget is used up before step {} (@{}): {} tokens, ${}.{}. May the run use the budget once more?",
-        "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否追加一份同样的预算？",
+        "在第 {0} 步（@{1}）之前预算已用完：{2} 个 token，${3}.{4}。是否再追加同样的预算？",
     ),
     (
         "Step {} (@{}) handed files to @{}: they are on {}, in {} (files: {}, bytes: {}).",
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Row] = &[
         "@{} has moved to another machine or folder since the files arrived; try again",
         "文件送达之后，@{0} 换了机器或文件夹；请重试",
     ),
-    ("the owner of @{} was removed from this server", "@{0} 的所有者已从此服务器移除"),
+    ("the owner of @{} was removed from this server", "@{0} 的所有者已从本服务器移除"),
     ("the runner {} was revoked", "运行器 {0} 已吊销"),
     (
         "the runner {} was revoked; the agent's owner must choose another machine for @{}",
@@ -170,7 +170,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the workspace of @{} cannot be reached: {}", "无法访问 @{0} 的工作区：{1*}"),
     (
-        "the workspace of @{} cannot be reached: {}; start it, and make the workspace then",
+        "the workspace of @{} cannot be reached: {}; start it, then make the workspace",
         "无法访问 @{0} 的工作区：{1*}；请先启动它，再创建工作区",
     ),
     (
@@ -184,11 +184,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the folder {} was removed meanwhile; try again", "文件夹 {0} 在此期间被删除；请重试"),
     ("{} on {} cannot be written: {}", "无法写入 {1} 上的 {0}：{2*}"),
     (
-        "{}; made before that: {}. Make the missing files again once this is mended",
+        "{}; made before that: {}. Make the missing files once the problem is fixed",
         "{0*}；在此之前已创建：{1}。问题解决后请再次创建缺少的文件",
     ),
     ("a file has this name; choose another folder", "已有同名文件；请选择其他文件夹"),
-    ("{} did not answer in time; try again", "{0} 未能及时应答；请重试"),
+    ("{} did not answer in time; try again", "{0} 未及时响应；请重试"),
     (
         "the runner {} is too old to make workspaces; update it",
         "运行器 {0} 的版本过旧，无法创建工作区；请更新",
@@ -196,7 +196,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is not a file", "它不是文件"),
     ("it is a link that leads nowhere", "它是目标不存在的链接"),
     ("there is no template {}; choose one of: {}", "没有模板 {0}；可选：{1}"),
-    ("{} is no document of a workspace; they are {}", "{0} 不是工作区文档；工作区文档有：{1}"),
+    ("{} is not a document of a workspace; the documents are {}", "{0} 不是工作区文档；工作区文档有：{1}"),
     ("{} is given twice; give one text for it", "{0} 给出了两次；请只给出一份内容"),
     (
         "{} has {} bytes; an agent reads {} bytes of it at most: shorten it",
@@ -213,7 +213,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the file {} is not text", "文件 {0} 不是文本"),
     (
         "{} was removed from this server. {} owns the group now.",
-        "{0} 已从此服务器移除。{1} 现在是群组的所有者。",
+        "{0} 已从本服务器移除。{1} 现在是群组的所有者。",
     ),
     ("group", "群组"),
     ("the group", "群组"),
@@ -224,7 +224,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is one too many: the group has {}; remove one first", "{0}已达上限：群组已有 {1} 个；请先移除一个"),
     (
         "a chain needs at least one step, such as `1. @writer: Write a story.`",
-        "链至少需要一步，例如 `1. @writer: Write a story.`",
+        "链至少需要一步，例如 `1. @writer: 写一个故事。`",
     ),
     ("reader", "查看者"),
     ("member", "成员"),
@@ -233,7 +233,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the agent", "智能体"),
     (
         "{} already has {} unanswered requests; wait until it has answered some",
-        "{0}已有 {1} 项请求尚未答复；请待其答复其中一些后重试",
+        "{0}已有 {1} 项请求尚未回答；请待其回答其中一些后重试",
     ),
     ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
     ("{} has {} agents, which is the most; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
@@ -303,7 +303,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "begin each step with its number and its agent, such as `1. @writer: Write a story.`",
-        "请以编号和智能体作为每一步的开头，例如 `1. @writer: Write a story.`",
+        "请以编号和智能体作为每一步的开头，例如 `1. @writer: 写一个故事。`",
     ),
     ("`[{}]` needs a number, such as [retries 2]", "`[{0}]` 需要一个数字，例如 [retries 2]"),
     ("`[{}]` needs a time, such as [limit 10m]", "`[{0}]` 需要一个时长，例如 [limit 10m]"),

@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no HTTP tool with this hash waits for approval; it may have changed since you looked at it: see `sandbridge http-tool list`",
-        "没有与此哈希对应的待批准 HTTP 工具；它可能在你查看后发生了改动；请用 `sandbridge http-tool list` 查看",
+        "没有与此哈希对应的 HTTP 工具等待批准；它可能在你查看之后已改变：请用 `sandbridge http-tool list` 查看",
     ),
     (
         "you approved no HTTP tool with this hash; see `sandbridge http-tool list`",
@@ -118,13 +118,13 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("{} gave no complete answer: {}", "{0} 没有给出完整的响应：{1*}"),
     ("it was silent for {} s", "它已 {0} 秒没有响应"),
-    ("there are {}; {} at most", "共有 {0} 个；最多 {1} 个"),
+    ("there are {}; the maximum is {}", "共有 {0} 个；最多 {1} 个"),
     ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),
     // What is wrong in a document.
     ("a tool is a JSON object", "工具必须是 JSON 对象"),
-    ("it has {} bytes; {} at most", "长度为 {0} 字节；最多 {1} 字节"),
-    ("they have {} bytes; {} at most", "总长度为 {0} 字节；最多 {1} 字节"),
-    ("{} has {} bytes; {} at most", "{0} 为 {1} 字节；最多 {2} 字节"),
+    ("it has {} bytes; the maximum is {}", "长度为 {0} 字节；最多 {1} 字节"),
+    ("they have {} bytes; the maximum is {}", "总长度为 {0} 字节；最多 {1} 字节"),
+    ("{} has {} bytes; the maximum is {}", "{0} 为 {1} 字节；最多 {2} 字节"),
     (
         "it must begin with https:// or http:// and a host, written out",
         "必须以 https:// 或 http:// 开头，并直接写出主机名",
@@ -182,7 +182,7 @@ pub(super) const TABLE: &[Row] = &[
         "占位符不能作为查询参数或表单中的名称，只能作为值",
     ),
     ("a name in a query or a form must be a literal text", "查询参数或表单中的名称必须是固定文本"),
-    ("it has {} names and values; {} at most", "共有 {0} 对名称和值；最多 {1} 对"),
+    ("it has {} names and values; the maximum is {}", "共有 {0} 对名称和值；最多 {1} 对"),
     ("a placeholder `{{` has no `}}`", "有占位符没有闭合"),
     (
         "`{}` is not a valid name of a secret: it has 1 to {} letters, digits or `_`",
@@ -258,7 +258,7 @@ pub(super) const TABLE: &[Row] = &[
         "the selectors of its brackets, multiplied, are more than {}; name fewer in each",
         "各方括号中选择器的数量之积超过 {0}；请减少",
     ),
-    ("the header {} would have {} bytes; {} at most", "请求头 {0} 将达到 {1} 字节；最多 {2} 字节"),
+    ("the header {} would have {} bytes; the maximum is {}", "请求头 {0} 将达到 {1} 字节；最多 {2} 字节"),
     (
         "a line break or another control character cannot be used in a header",
         "请求头中不能使用换行符或其他控制字符",
@@ -285,7 +285,7 @@ pub(super) const TABLE: &[Row] = &[
         "包括别名重复的内容，超过 {0} 个值或 {1} 字节",
     ),
     ("JSON has no such number", "JSON 中没有这样的数字"),
-    ("a key is not a text", "有的键不是文本"),
+    ("a key is not a text", "某个键不是文本"),
     ("`<<` stands for fields only", "`<<` 只能用于字段"),
     (
         "the HTTP tool {} was changed or removed since this turn began, and nothing was sent; search for it again with the next message",

@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a program", "程序"),
     ("a database", "数据库"),
     ("a sound", "音频"),
-    ("documents cannot be read on this server: {}", "此服务器无法读取文档：{0}"),
+    ("documents cannot be read on this server: {}", "本服务器无法读取文档：{0}"),
     ("the document did not arrive completely; send it again", "文档未能完整上传；请重新上传"),
     (
         "the server was killed each time it read this document; add it again for another attempt",
@@ -80,7 +80,7 @@ pub(super) const TABLE: &[Row] = &[
         "documents missing from the folder: {} of {}; they are kept until you confirm that they are gone (sandbridge knowledge sync --remove-missing)",
         "{1} 个文档中有 {0} 个已不在文件夹中；在你确认之前，这些文档会保留（sandbridge knowledge sync --remove-missing）",
     ),
-    ("found by words only: this server has no embedder installed", "仅按词语搜索：此服务器未安装嵌入模型"),
+    ("found by words only: this server has no embedder installed", "仅按词语搜索：本服务器未安装嵌入模型"),
     ("found by words only: the server's embedder does not answer", "仅按词语搜索：服务器的嵌入模型没有响应"),
     ("found by words only: the server's embedder cannot be used", "仅按词语搜索：服务器的嵌入模型无法使用"),
     (

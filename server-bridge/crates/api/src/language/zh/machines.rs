@@ -29,7 +29,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server stops", "服务器正在停止"),
     // Docker and containers.
-    ("the container is paused: docker unpause {}", "容器已暂停：docker unpause {0}"),
+    ("the container is paused: docker unpause {}", "容器已暂停；请运行 docker unpause {0}"),
     (
         "{}: the engine's disk is full; make room there (docker system df)",
         "{0*}：Docker 引擎的磁盘已满；请在该处腾出空间（docker system df）",
@@ -76,7 +76,7 @@ pub(super) const TABLE: &[Row] = &[
         "image {}, which this server started with, is no longer on this machine: docker pull {}, and start the server again",
         "本服务器启动时所用的镜像 {0} 已不在这台机器上：请运行 docker pull {1}，然后重新启动服务器",
     ),
-    ("image {} is not on this machine: docker pull {}", "这台机器上没有镜像 {0}：docker pull {1}"),
+    ("image {} is not on this machine: docker pull {}", "这台机器上没有镜像 {0}；请运行 docker pull {1}"),
     (
         "this server runs in a container, and the engine cannot see {} there; mount its directory from the engine's machine, or say what it is called there with --docker-path-map {}=HOST_DIRECTORY",
         "本服务器在容器中运行，Docker 引擎看不到其中的 {0}；请从引擎所在的机器挂载该目录，或用 --docker-path-map {1}=HOST_DIRECTORY 指明它在那台机器上的路径",
@@ -106,7 +106,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner has no standard streams", "运行器没有标准输入输出"),
     (
         "its handshake failed: {}; see its output in the server's log",
-        "其握手失败：{0*}；请在服务器日志中查看其输出",
+        "握手失败：{0*}；请在服务器日志中查看其输出",
     ),
     (
         "they would not be confined there: {} missing; `sandbridge-runner doctor` says why",
@@ -148,7 +148,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a command needs at least the name of its program", "命令至少需要程序名"),
     ("{} has a NUL byte", "{0*}含有 NUL 字节"),
     (
-        "{} is not UTF-8, and this runner's dialect carries nothing else",
+        "{} is not UTF-8, and this runner's dialect supports nothing else",
         "{0*}不是 UTF-8，而此运行器的协议只能传送 UTF-8",
     ),
     ("standard input", "标准输入"),
@@ -218,7 +218,7 @@ pub(super) const TABLE: &[Row] = &[
     // Downloads, and HTTP requests through a runner.
     ("the download from {} failed, so nothing was written: {}", "从 {0} 下载失败，未写入任何内容：{1*}"),
     (
-        "the URL is not understood: it should be like https://example.com/file",
+        "the URL cannot be parsed; write it like https://example.com/file",
         "无法解析 URL：应形如 https://example.com/file",
     ),
     (

@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "no MCP server with this hash waits for approval; it may have changed since you looked at it: see `sandbridge mcp-server list`",
-        "没有与此哈希对应的待批准 MCP 服务器；它可能在你查看后发生了改动；请用 `sandbridge mcp-server list` 查看",
+        "没有与此哈希对应的 MCP 服务器等待批准；它可能在你查看之后已改变：请用 `sandbridge mcp-server list` 查看",
     ),
     (
         "you approved no MCP server with this hash; see `sandbridge mcp-server list`",
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("its command is empty", "命令为空"),
     ("it has more than {} arguments or variables", "参数或变量超过 {0} 个"),
-    ("an argument or a variable has {} bytes; {} at most", "某个参数或变量为 {0} 字节；最多 {1} 字节"),
+    ("an argument or a variable has {} bytes; the maximum is {}", "某个参数或变量为 {0} 字节；最多 {1} 字节"),
     ("an argument or a variable contains a NUL character", "某个参数或变量包含 NUL 字符"),
     ("{} is not the name of a variable", "{0} 不是有效的变量名"),
     (
@@ -114,15 +114,15 @@ pub(super) const TABLE: &[Row] = &[
     ("this prompt has no arguments; {}", "此提示词没有参数；{0*}"),
     ("write it as {}", "写法：{0}"),
     ("its prompt is empty", "它的提示词为空"),
-    ("its prompt has {} bytes; {} at most can be used", "它的提示词有 {0} 字节；最多可用 {1} 字节"),
+    ("its prompt has {} bytes; the maximum is {}", "它的提示词有 {0} 字节；最多可用 {1} 字节"),
     ("the header {} has an invalid name or value", "请求头 {0} 的名称或值无效"),
     ("it is not a valid address", "地址无效"),
-    ("the URL is too long", "地址过长"),
+    ("the URL is too long", "URL 过长"),
     (
         "the URL has to begin with http:// or https:// and a host",
-        "地址必须以 http:// 或 https:// 开头，并包含主机名",
+        "URL 必须以 http:// 或 https:// 开头，并包含主机名",
     ),
-    ("a URL with a user name or password is not fetched", "地址不能包含用户名或密码"),
+    ("a URL with a user name or password is not fetched", "URL 不能包含用户名或密码"),
     (
         "{} is an address of the server's own network, from which nothing is fetched",
         "{0} 是服务器所在网络的地址，不允许访问",
@@ -151,7 +151,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "too many logins have begun on this server; try again in 10 minutes",
-        "此服务器上进行中的登录过多；请在 10 分钟后重试",
+        "本服务器上进行中的登录过多；请在 10 分钟后重试",
     ),
     ("its login provider did not answer in time", "登录提供商响应超时"),
     ("its login provider named no page", "登录提供商未提供登录页面"),
@@ -164,7 +164,7 @@ pub(super) const TABLE: &[Row] = &[
         "浏览器被重定向到的地址与登录时指定的不一致",
     ),
     (
-        "the address to come back to has to begin with https://, or be one of the browser's own machine such as http://127.0.0.1:PORT/, \
+        "the redirect address has to begin with https://, or be on the browser's own machine, such as http://127.0.0.1:PORT/, \
          without a query",
         "回调地址必须以 https:// 开头，或为浏览器所在机器的地址，例如 http://127.0.0.1:PORT/，且不含查询参数",
     ),

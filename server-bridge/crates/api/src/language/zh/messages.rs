@@ -8,7 +8,7 @@ pub(super) const TABLE: &[Row] = &[
     ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
     (
         "is for a sub-agent; write to one that has a name in the chat whose agent called it: /agent NAME TEXT",
-        "属于子智能体的会话；子智能体如有名称，请在调用它的会话中用 /agent 名称 内容 与它对话",
+        "是发给子智能体的；子智能体如有名称，请在调用它的会话中用 /agent 名称 内容 与它对话",
     ),
     ("list this chat's sub-agents that you can write to", "列出此会话中可以对话的子智能体"),
     ("write to a sub-agent; its answer comes here", "给子智能体发消息；回答显示在此会话"),
@@ -30,11 +30,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Sub-agents that you can write to with /agent NAME TEXT:", "可以用 /agent 名称 内容 对话的子智能体："),
     ("machine", "机器"),
-    ("makes a git worktree and a branch", "创建一个 git 工作树和一个分支"),
-    ("makes a git worktree and a branch for a sub-agent", "为子智能体创建一个 git 工作树和一个分支"),
+    ("makes a git worktree and a branch", "创建一个 Git 工作树和一个分支"),
+    ("makes a git worktree and a branch for a sub-agent", "为子智能体创建一个 Git 工作树和一个分支"),
     (
         "removes a git worktree and its branch, if nothing would be lost",
-        "删除一个 git 工作树及其分支（前提是不会丢失任何内容）",
+        "删除一个 Git 工作树及其分支（前提是不会丢失任何内容）",
     ),
     ("making and removing worktrees on {}, in this chat", "此会话中，在 {0} 上创建和删除工作树"),
     ("worktrees for sub-agents on {}, in this chat", "此会话中，在 {0} 上为子智能体创建工作树"),

@@ -63,7 +63,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{}; connect with a WebSocket client", "{0*}；请用 WebSocket 客户端连接"),
     ("an approval's id is a number", "批准的编号必须是数字"),
     ("a memory's id is a number", "记忆的编号必须是数字"),
-    ("proposed stands alone: leave out q and agent", "proposed 不能与 q 或 agent 同时使用"),
+    ("proposed cannot be combined with q or agent", "proposed 不能与 q 或 agent 同时使用"),
     (
         "an agent of a group works on one machine: leave out project",
         "群组的智能体只在一台机器上工作：请去掉 project",
@@ -94,7 +94,7 @@ pub(super) const TABLE: &[Row] = &[
     ("path_base64 must be URL-safe base64 without padding", "path_base64 必须是不带填充的 URL 安全 base64"),
     ("give If-Match or if_match, not both", "请只给出 If-Match 和 if_match 中的一个"),
     (
-        "if_match must be the SHA-256 of the present content in 64 hexadecimal digits",
+        "if_match must be the SHA-256 of the current content in 64 hexadecimal digits",
         "if_match 必须是当前内容的 SHA-256（64 位十六进制数字）",
     ),
     ("sha256 must be 64 hexadecimal digits", "sha256 必须是 64 位十六进制数字"),

@@ -48,7 +48,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{0}` 可以通过选项或读取的内容运行其他命令，该规则也会允许这样做",
     ),
     (
-        "`{}` matches only a command that is written exactly so: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder",
+        "`{}` matches only a command that is written exactly like this: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder",
         "`{0}` 只匹配写法完全相同的命令：其中的 `?` 和 `[` 不是通配符；只写命令名的规则可匹配任何目录中的该命令",
     ),
     ("the rule allows every call that can be understood", "该规则允许所有能够解析的调用"),
@@ -86,10 +86,10 @@ pub(super) const TABLE: &[Row] = &[
         "`{0}` 的一部分在运行时才能确定，因此须先询问用户：它可能匹配{1}。",
     ),
     (
-        "The user is asked because the line is not understood: {}.",
+        "The user is asked because the line cannot be parsed: {}.",
         "无法解析这行命令，因此须先询问用户：{0*}。",
     ),
-    ("The line is not understood: {}.", "无法解析这行命令：{0*}。"),
+    ("The line cannot be parsed: {}.", "无法解析这行命令：{0*}。"),
     ("It is allowed by {}.", "根据{0}，允许此调用。"),
     ("`{}` is allowed by {}.", "根据{1}，允许 `{0}`。"),
     ("`{}` needs no rule of its own.", "`{0}` 不需要单独的规则。"),

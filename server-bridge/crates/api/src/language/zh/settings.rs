@@ -32,8 +32,8 @@ pub(super) const TABLE: &[Row] = &[
     ("the model's answer was empty", "模型的回答为空"),
     ("the provider refused the request ({})", "提供商拒绝了请求（{0}）"),
     (
-        "the provider's answer is not understood: {}; is it the right kind of provider?",
-        "无法解析提供商的回复：{0}；提供商类型是否正确？",
+        "the provider's answer cannot be parsed: {}; is it the right kind of provider?",
+        "无法解析提供商的响应：{0}；提供商类型是否正确？",
     ),
     ("the model's runner cannot be used: {}", "无法使用该模型的运行器：{0}"),
     // Settings and keys.
@@ -198,7 +198,7 @@ pub(super) const TABLE: &[Row] = &[
         "the server is still taking over unfinished work; try again in a moment",
         "服务器仍在接管未完成的工作；请稍后重试",
     ),
-    ("the {} is not at work", "该{0*}未在运行"),
+    ("the {} is not running", "该{0*}未在运行"),
     (
         "the {} is the only one that takes on users; start another one first",
         "只剩这一个{0*}在接收用户；请先启动另一个",

@@ -91,7 +91,7 @@ pub(super) const TABLE: &[Row] = &[
         "记忆的影响超出此会话，因此每次都需要审批",
     ),
     (
-        "this machine's runner is an older one and does not resolve paths: symbolic links may lead elsewhere; update it",
+        "this machine's runner is an older version that does not resolve paths: symbolic links may lead elsewhere; update it",
         "这台机器的运行器版本较旧，无法解析路径：符号链接可能指向别处；请更新运行器",
     ),
     // Why a tool did not run, and how an answer ended.
@@ -281,7 +281,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "runner {} answered with {}; update it, or report this",
-        "运行器 {0} 的回复无效（{1}）；请更新它，或报告此问题",
+        "运行器 {0} 的响应无效（{1}）；请更新它，或报告此问题",
     ),
     ("runner {} did not answer within {} s", "运行器 {0} 在 {1} 秒内没有响应"),
     (
@@ -382,7 +382,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the files are larger than 64 GiB in total", "文件总大小超过 64 GiB"),
     (
         "git's hooks and configuration, and the directories above them, can be read but not changed: the user's own git obeys them (--allow-git-config on the runner's machine lifts this)",
-        "git 的钩子和配置及其上级目录可以读取但不能更改，因为用户自己的 git 会遵循它们（在运行器的机器上使用 --allow-git-config 可解除限制）",
+        "Git 的钩子和配置及其上级目录可以读取但不能更改，因为用户自己的 Git 会遵循它们（在运行器的机器上使用 --allow-git-config 可解除限制）",
     ),
     (
         "this runner was started with the profile read-only; nothing can be changed through it",
@@ -406,7 +406,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner is stopping; nothing was written", "运行器正在停止；未写入任何内容"),
     ("the runner gave up on this request; its log says why", "运行器放弃了此请求；原因见其日志"),
     ("the pattern is longer than {} bytes: give a shorter one", "匹配模式超过 {0} 字节：请缩短"),
-    ("the pattern {} is not understood: {}", "无法解析匹配模式 {0}：{1}"),
+    ("the pattern {} cannot be parsed: {}", "无法解析匹配模式 {0}：{1}"),
     ("the upload broke off ({}); nothing was changed", "上传中断（{0}）；未做任何更改"),
     (
         "the upload broke off ({}); nothing was changed: send it again",

@@ -1,4 +1,4 @@
-//! Sub-agents in the background at the end of a server: they go on in the next one, and the agent that called them is told once.
+//! Sub-agents in the background across a restart: they resume, and the agent that called them is notified once.
 
 use agent::approval::{Answer, Mode};
 use serde_json::json;
@@ -23,7 +23,7 @@ async fn at_work(scene: &mut Scene) {
     .await;
 }
 
-/// What the agent said when it was told, once nothing is open.
+/// Waits until nothing is open, and returns what the agent answered to the notification.
 async fn heard(next: &Next) -> String {
     let heard = next.talk.sees("the end is told", |messages| {
         let text = messages.last()?["text"].as_str().unwrap();
@@ -63,7 +63,7 @@ async fn an_end_whose_result_was_not_recorded_is_told_by_the_next_server() {
     at_work(&mut scene).await;
     let next = scene
         .next_after(&model, Mode::Full, async |bench| {
-            // As a server leaves it that is killed between the two.
+            // The state after a crash between the end of the turn and the record of its result.
             let open = bench.store.open_turns(Some(bench.user.id)).await.unwrap();
             assert!(bench.store.finish_turn(open[0].id, TurnStatus::Failed, Some("it broke")).await.unwrap());
         })
@@ -95,7 +95,7 @@ async fn a_result_of_which_nobody_was_told_is_told_by_the_next_server() {
 
 #[tokio::test]
 async fn a_call_whose_result_is_not_on_record_begins_one_sub_agent_and_after_it() {
-    // The answer is cut off while another call of it runs: none of its results is on record.
+    // The restart interrupts the answer during its second call, so none of its results is on record.
     let model = ScriptedModel::start(|asked| {
         if is_child(asked) {
             return match (asked.last_of_user().as_str(), asked.results().is_empty()) {
@@ -114,7 +114,8 @@ async fn a_call_whose_result_is_not_on_record_begins_one_sub_agent_and_after_it(
     let mut scene = Scene::begin(&model, Mode::Full).await;
     assert_eq!(scene.runner.started.recv().await.unwrap(), COMMAND);
     let mut next = scene.next_away(&model, Mode::Full, async |_| {}).await;
-    // The answer waits for the machine, and the sub-agent in the background for the answer: the result of its call would hide its end.
+    // The answer waits for the machine, and the sub-agent in the background waits for the answer: otherwise its end would be overwritten
+    // by the result of its call.
     assert_eq!(next.bench.service.0.queue.at_work(), 1);
     next.bench.take_over(&mut next.runner, "laptop").await;
     next.runner.release();

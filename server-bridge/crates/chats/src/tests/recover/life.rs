@@ -22,7 +22,7 @@ impl Life {
         Self::begin_with(database, ModelsConfig::default()).await
     }
 
-    /// The same with these models.
+    /// Begins with these models.
     pub(super) async fn begin_with(database: &Path, models: ModelsConfig) -> Self {
         let own = Builder::new_current_thread().enable_all().build().unwrap();
         let runtime = own.handle().clone();

@@ -1,4 +1,4 @@
-//! Sub-agents at the end of a server: they go on in the next one, and their parent gets their answer.
+//! Sub-agents across a restart: they resume, and their parents get their answers.
 
 use agent::approval::{Answer, Mode};
 use serde_json::{Value, json};
@@ -24,12 +24,12 @@ pub(super) fn is_child(asked: &Asked) -> bool {
     asked.system().contains("You are a sub-agent")
 }
 
-/// The requests of sub-agents so far.
+/// The number of sub-agents' requests to the model so far.
 fn of_children(model: &ScriptedModel) -> usize {
     model.asked().iter().filter(|asked| is_child(asked)).count()
 }
 
-/// A server that answers with a model, and its machine.
+/// A server that answers with a scripted model, and its machine.
 pub(super) struct Scene {
     directory: tempfile::TempDir,
     pub(super) life: Life,
@@ -60,12 +60,12 @@ impl Scene {
         Self { directory, life, runner, answer }
     }
 
-    /// Kills the server, and begins the next one, which goes on.
+    /// Kills the server, and starts another one on the same database, which resumes the work.
     pub(super) async fn next(self, model: &ScriptedModel, mode: Mode) -> Next {
         self.next_after(model, mode, async |_| {}).await
     }
 
-    /// The same after a change in the database.
+    /// Like [`Self::next`], with a change in the database before the restart.
     pub(super) async fn next_after(
         self,
         model: &ScriptedModel,
@@ -77,7 +77,7 @@ impl Scene {
         next
     }
 
-    /// The same, while the machine is away still.
+    /// Like [`Self::next_after`], but the machine stays offline.
     pub(super) async fn next_away(
         self,
         model: &ScriptedModel,
@@ -96,13 +96,13 @@ impl Scene {
 }
 
 impl Scene {
-    /// The card that waits for its user's answer about this.
+    /// Waits for the card that asks the user about this subject.
     pub(super) async fn asking(&self, hint: &str) -> Value {
         self.life.bench.talk(Mode::Ask).await.asking(hint).await
     }
 }
 
-/// The server after the killed one.
+/// The server after the restart.
 pub(super) struct Next {
     _directory: tempfile::TempDir,
     pub(super) bench: Bench,
@@ -112,7 +112,7 @@ pub(super) struct Next {
 }
 
 impl Next {
-    /// The status and the text of the answer, once it is over; then nothing goes on, and nothing asks.
+    /// The status and the text of the complete answer. Checks that afterwards nothing is in progress and no question is open.
     pub(super) async fn told(&self) -> (String, String) {
         let shown = self.talk.ended(self.answer).await;
         let (user, store) = (self.bench.user.id, &self.bench.store);

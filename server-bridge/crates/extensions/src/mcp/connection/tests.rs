@@ -56,13 +56,13 @@ impl Server {
     }
 }
 
-/// What a server answers to `server/discover`.
+/// A server's response to `server/discover`.
 fn discovered() -> Value {
     json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
         "serverInfo": {"name": "s", "version": "1"}, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
 }
 
-/// What a server of the older era answers to `initialize`.
+/// The response to `initialize` of a server of the older era.
 fn initialized() -> Value {
     json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
 }
@@ -103,7 +103,7 @@ async fn a_program_that_starts_slowly_may_answer_the_discovery_late() {
     });
     assert_eq!(silent.await.unwrap().era(), Era::Initialize);
     assert!(begun.elapsed() < MCP_CONNECT_PATIENCE / 2, "{:?}", begun.elapsed());
-    // One that knows the newer era alone is started once more in it.
+    // A server that only knows the newer era is started again in that era.
     let newest = connect_late(async |server, discover, initialize| {
         server.answer(&discover, discovered()).await;
         let unknown = json!({"code": -32601, "message": "Method not found"});

@@ -191,7 +191,7 @@ async fn a_runner_that_registers_while_its_user_moves_to_another_server_is_not_k
     assert!(matches!(served.await.unwrap(), Err(LinkError::SentAway)));
     assert!(router.runners("u1").is_empty());
 
-    // Its user may come back, and others are not concerned.
+    // The user's runner may register again, and runners of other users are not affected.
     tokio::time::advance(Duration::from_millis(1)).await;
     let (link, _served) = serve(&router);
     let mut runner = ScriptedRunner::connect(link, "u1:laptop:2", 1).await;

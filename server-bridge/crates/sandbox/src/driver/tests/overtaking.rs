@@ -1,4 +1,4 @@
-//! Readers of an exec whose request was lost with its link: their requests reach the runner before it.
+//! Readers of an exec whose request was lost with its link: their requests reach the runner before that request.
 
 use proto::message::Attached;
 use tokio::time::timeout;
@@ -6,7 +6,8 @@ use tokio::time::timeout;
 use super::*;
 use crate::limits::REOPEN_DELAY;
 
-/// A runner that was never told of an exec, and is asked for it twice over its next link: by the driver, and by another reader.
+/// A runner that never received an exec's request, and is asked for the exec twice over its next link: by the driver, and by another
+/// reader.
 async fn asked_twice() -> (World, Exec, Exec, [StreamId; 2]) {
     let mut world = world().await;
     let exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();

@@ -18,7 +18,7 @@ async fn the_chat_of_an_agent_begins_in_its_folder_and_follows_it_to_another_one
     assert_eq!(cwd().await, "agents/coder");
     assert_eq!(store.folder_of_agent_in(&chat).await.unwrap().as_deref(), Some("agents/coder"));
 
-    // It stays where it went until its folder or its machine is another one.
+    // The chat keeps its current directory until the agent's folder or machine changes.
     store.set_chat_cwd(ada.id, &chat, "agents/coder/src").await.unwrap();
     put(None, "laptop").await;
     put(Some("agents/coder"), "laptop").await;

@@ -20,7 +20,7 @@ const NOTE: NewMemory<'static> = NewMemory {
 const CORE: NewMemory<'static> = NewMemory { kind: MemoryKind::Core, name: "persona", ..NOTE };
 
 impl World {
-    /// What ada's coder and bob's writer remember as.
+    /// The holders of the memories of ada's coder and bob's writer.
     fn holders(&self) -> [MemoryHolder; 2] {
         [MemoryHolder::agent(self.ada.id, self.coder), MemoryHolder::agent(self.bob.id, self.writer)]
     }
@@ -58,7 +58,7 @@ async fn what_an_agent_remembers_is_its_own() {
     let [coder, writer] = world.holders();
     let other = store.put_group_agent(world.group, ada, draft("other")).await.unwrap();
     let other = MemoryHolder::agent(ada, other);
-    // The same core block for each.
+    // Each holder gets the same core block.
     let mut ids = Vec::new();
     for holder in [ada.into(), coder, other, writer] {
         let item = world.add(holder, &CORE).await;
@@ -83,9 +83,9 @@ async fn what_an_agent_remembers_is_its_own() {
         assert!(is_missing(store.supersede_memories(stranger, &[note], own).await));
         assert!(!matches!(store.forget_memories(stranger, &[note, proposed]).await, Ok(1..)));
     }
-    // An agent is its owner's.
+    // Another user cannot add memories for an agent.
     assert!(is_missing(store.add_memory(MemoryHolder::agent(world.bob.id, world.coder), &NOTE).await));
-    // Its owner finds who remembers an item, and what waits for them.
+    // The owner can look up an item's holder, and the waiting proposals.
     assert_eq!(store.holder_of_memory(ada, note).await.unwrap(), coder);
     assert_eq!(store.holder_of_memory(ada, own).await.unwrap(), ada.into());
     assert!(is_missing(store.holder_of_memory(world.bob.id, note).await));
@@ -122,10 +122,10 @@ async fn what_an_agent_remembers_goes_with_it() {
     }
     let (chat, own) = (world.told().await, store.create_chat(ada).await.unwrap().id);
     store.chat_memory(ada, &own, "told").await.unwrap();
-    // What its owner continues in a chat of their own does not have its core blocks.
+    // A fork of the agent's chat belongs to its owner, and does not have the agent's core blocks.
     let fork = store.fork_chat(ada, &chat, None).await.unwrap().id;
     assert!(world.is_read_again(&fork).await && !world.is_read_again(&chat).await);
-    // What it forgets, its chat alone reads again.
+    // If the agent forgets a memory, only its chat reads the core blocks again.
     let forgotten = world.add(coder, &NOTE).await.id;
     assert_eq!(store.forget_memories(coder, &[forgotten]).await.unwrap(), 1);
     assert!(world.is_read_again(&chat).await && !world.is_read_again(&own).await);
@@ -138,7 +138,7 @@ async fn what_an_agent_remembers_goes_with_it() {
     let again =
         MemoryHolder::agent(ada, store.put_group_agent(world.group, ada, draft("coder")).await.unwrap());
     assert_eq!((world.count(again).await, world.count(ada).await), (0, 2));
-    // Its owner goes.
+    // The owner leaves the group.
     store.remove_group_person(world.group, world.bob.id).await.unwrap();
     assert_eq!((world.count(writer).await, world.count(world.bob.id).await), (0, 2));
     assert!(is_missing(store.add_memory(writer, &NOTE).await));

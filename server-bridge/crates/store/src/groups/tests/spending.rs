@@ -4,7 +4,7 @@ use crate::{
     NewSubAgent, Said, Spent, TurnId, TurnUsage,
 };
 
-/// A run with one step, whose call is at work in the coder's chat.
+/// A run with one step, whose call is in progress in the coder's chat.
 struct AtWork {
     world: World,
     run: i64,
@@ -85,7 +85,7 @@ async fn what_sub_agents_use_counts_for_the_call_above_while_they_work_and_after
     let (below, first) = at_work.delegate(&at_work.chat).await;
     at_work.spends(first, 10).await;
     assert_eq!(at_work.call().await.spent(), (110, 220));
-    // One that it calls itself counts as well.
+    // The sub-agent's own sub-agent counts as well.
     let (_, second) = at_work.delegate(&below).await;
     at_work.spends(second, 5).await;
     let call = at_work.call().await;
@@ -95,7 +95,7 @@ async fn what_sub_agents_use_counts_for_the_call_above_while_they_work_and_after
     assert!(store.end_call(&call, DONE).await.unwrap());
     let ended = at_work.call().await;
     assert_eq!((ended.tokens, ended.cost_micros), (115, 230));
-    // It was stopped in the middle of a request, whose end is known a moment later.
+    // A sub-agent was stopped during a request whose usage is recorded a moment later.
     at_work.spends(second, 5).await;
     assert_eq!(at_work.call().await.spent(), (120, 240));
     store.delete_chat(at_work.world.ada.id, &at_work.chat).await.unwrap();

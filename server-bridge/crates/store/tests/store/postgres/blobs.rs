@@ -1,4 +1,4 @@
-//! Long values as objects of a real bucket: what is written is read, what is damaged is said, what nothing names goes away.
+//! Long values as objects of a real bucket: values can be read back, damage is reported, and unused objects are deleted.
 
 mod faults;
 mod sweep;
@@ -34,7 +34,7 @@ pub(super) async fn world() -> World {
     World { server, url, store, ann, chat }
 }
 
-/// A store of this database, as another process has it.
+/// A separate store of this database, as in another process.
 pub(super) async fn with_bucket(server: &S3Server, url: &str) -> Store {
     let store = Store::connect(url).await.unwrap();
     store.with_blobs(&bucket(server, "s3://data/long", OWNER)).await.unwrap()
@@ -60,7 +60,7 @@ pub(super) fn ask(url: &str, statement: &str) -> String {
     Postgres::shared().ask(database.split('?').next().unwrap(), statement).trim().to_owned()
 }
 
-/// Bytes of this length that begin with this word, and differ from place to place.
+/// Non-repeating bytes of this length that begin with this word.
 pub(super) fn long(word: &str, length: usize) -> Vec<u8> {
     word.bytes()
         .chain((0..).map(|at: u32| b"abcdefghijklmnopqrstuvw"[at as usize % 23]))
@@ -101,7 +101,7 @@ impl World {
         keys(&self.server)
     }
 
-    /// The same store on another clock.
+    /// A store of the same database with another clock.
     pub(super) fn at(&self, clock: Clock) -> Store {
         self.store.clone().with_clock(clock)
     }
@@ -129,7 +129,7 @@ async fn long_values_are_objects_and_short_ones_stay_in_their_rows() {
     let World { store, ann, chat, url, .. } = &world;
     let (ann, turn) = (*ann, world.turn().await);
     let short = text("short", BLOB_MIN_BYTES);
-    // What was written without a bucket stays where it is.
+    // Values that were written without a bucket stay in their rows.
     let earlier = text("earlier", 2 * BLOB_MIN_BYTES);
     let plain = Store::connect(url).await.unwrap();
     plain.put_offload(ann, chat, "earlier", &earlier, None).await.unwrap();
@@ -183,7 +183,7 @@ async fn long_values_are_objects_and_short_ones_stay_in_their_rows() {
     assert!(store.plugin_files(ann, "lint", "h1").await.unwrap() == files);
     assert_eq!(world.keys(), keys, "a copy of a chat names the same object");
 
-    // The limit of a user's plugins counts what is in the bucket.
+    // The limit on a user's plugins includes values in the bucket.
     let many: Vec<_> = (0..15).map(|at| file(&at.to_string(), content.clone())).collect();
     let refused = store.put_plugin(ann, &plugin("more"), &many).await.unwrap_err();
     assert!(matches!(&refused, Error::Invalid { what: "plugin", .. }), "{refused}");
@@ -239,7 +239,7 @@ async fn a_copy_to_a_file_takes_the_objects_along_or_names_the_flag() {
     let refused = store.clone().with_blobs(&elsewhere).await.unwrap_err();
     assert!(matches!(refused, Error::Invalid { what: "database", .. }), "{refused}");
     store.close().await;
-    // The file may go back into a database, whose objects then have a name of their own.
+    // The file can be copied back to a database, whose objects then get a prefix of their own.
     let again = postgres_url();
     copy(&to, &Location::parse(&again).unwrap(), None).await.unwrap();
     let store = with_bucket(server, &again).await;
@@ -249,5 +249,5 @@ async fn a_copy_to_a_file_takes_the_objects_along_or_names_the_flag() {
     assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 32), "{ids:?}");
 }
 
-/// How long an outage may take to be noticed, or to end, on a machine that does much else.
+/// How long it may take on a busy machine until an outage is noticed, or its end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);

@@ -160,7 +160,7 @@ async fn a_sweep_takes_users_with_work_whose_node_is_dead_or_who_have_none() {
     let swept = awake.store.sweep_homes(&awake.new.id, 10).await.unwrap();
     assert_eq!(swept, [(users[0], 2)], "bob has no work");
     assert!(awake.store.sweep_homes(&awake.new.id, 10).await.unwrap().is_empty());
-    // A node that is late does not take its own users from itself: it renews, and their work goes on.
+    // A late node does not claim its own users again: it renews its lease, and their work goes on.
     let renew = async |lease| awake.store.renew_node(&awake.new.id, lease).await.unwrap();
     renew(OVER).await;
     assert_eq!(awake.store.sweep_homes(&awake.new.id, 10).await.unwrap(), []);

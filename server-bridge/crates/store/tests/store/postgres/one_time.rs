@@ -1,4 +1,4 @@
-//! What two nodes do at once with one secret, or one count of attempts, whatever their clocks say.
+//! Two nodes that use one secret, or one count of attempts, concurrently, with clocks that differ.
 
 use store::{Clock, OneTimeKind, Store};
 use testkit::postgres::Postgres;
@@ -10,7 +10,7 @@ use crate::support::postgres_url;
 
 /// The number of pairs in each race.
 const PAIRS: usize = 100;
-/// How far apart the clocks of the nodes are.
+/// The difference between the clocks of the nodes.
 const APART_MS: i64 = 300_000;
 
 /// The stores of two nodes of one database, whose clocks disagree.

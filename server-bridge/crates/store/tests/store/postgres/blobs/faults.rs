@@ -1,4 +1,4 @@
-//! Buckets that are missing, refuse, go away or are slow, and objects that are damaged.
+//! Buckets that are missing, refuse requests, become unavailable or are slow, and objects that are damaged.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn an_object_that_is_missing_or_altered_is_said_and_never_shown() {
         assert_eq!((error.kind(), error.is_away()), ("internal", false));
         assert!(error.shown().contains("administrator"), "{}", error.shown());
     }
-    // The same value, written again, mends it.
+    // Writing the same value again repairs the object.
     store.put_offload(ann, &chat, "again", &whole, None).await.unwrap();
     assert_eq!(store.offload(ann, &chat, "whole").await.unwrap().unwrap().text, whole);
 }
@@ -101,9 +101,9 @@ async fn an_outage_of_the_bucket_leaves_nothing_half_done_and_ends_by_itself() {
         let kept = usize::from(rows == "offloads").to_string();
         assert_eq!(ask(&world.url, &format!("SELECT COUNT(*) FROM {rows}")), kept, "{rows}");
     }
-    // What needs no bucket goes on.
+    // Requests without long values still work.
     store.put_offload(ann, &chat, "short", "short", None).await.unwrap();
-    // Work that must not be lost half done waits.
+    // Patient work waits for the bucket.
     let waiting = {
         let (store, chat, whole) = (store.clone(), chat.clone(), whole.clone());
         tokio::spawn(patiently(async move {
@@ -111,7 +111,7 @@ async fn an_outage_of_the_bucket_leaves_nothing_half_done_and_ends_by_itself() {
             store.offload(ann, &chat, "late").await.unwrap().unwrap().text
         }))
     };
-    // As does work that a stop of the server ends.
+    // So does work that is ended when the server stops.
     let stopped = tokio::spawn({
         let (store, chat, whole) = (other.clone(), chat.clone(), whole.clone());
         patiently(async move { store.put_offload(ann, &chat, "stopped", &whole, None).await })
@@ -130,7 +130,7 @@ async fn an_outage_of_the_bucket_leaves_nothing_half_done_and_ends_by_itself() {
 async fn a_bucket_that_does_not_answer_has_a_deadline() {
     let World { server, url, ann, chat, .. } = world().await;
     let hasty = bucket(&server, "s3://data/long", OWNER).with_patience(Duration::from_millis(500));
-    // A machine that does much else may at first be too slow for such a deadline.
+    // On a busy machine the first attempts may miss such a short deadline.
     let connected = async {
         loop {
             match Store::connect(&url).await.unwrap().with_blobs(&hasty).await {
@@ -144,7 +144,7 @@ async fn a_bucket_that_does_not_answer_has_a_deadline() {
     let whole = text("whole", BLOB_MIN_BYTES + 1);
     let error = store.put_offload(ann, &chat, "whole", &whole, None).await.unwrap_err();
     assert!(error.is_away() && error.to_string().contains("did not answer within"), "{error}");
-    // No change waits for it meanwhile.
+    // Other changes do not wait for the slow bucket.
     store.put_offload(ann, &chat, "short", "short", None).await.unwrap();
     server.thaw();
     let patient = with_bucket(&server, &url).await;

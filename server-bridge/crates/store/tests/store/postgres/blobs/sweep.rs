@@ -1,4 +1,4 @@
-//! What no row names goes away, what a row names never does.
+//! The sweep deletes objects that no row names, and never one that a row names.
 
 use std::process::Stdio;
 
@@ -12,7 +12,7 @@ use super::{Ahead, World, ask, text, with_bucket, world};
 
 /// The number of races.
 const RACES: usize = 100;
-/// The changes of this database that wait for their turn.
+/// The number of transactions of this database that wait for their lock.
 const WAITING: &str = "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 /// The database and the bucket of the child process, its user and its chat.
@@ -34,7 +34,7 @@ async fn objects_go_when_no_row_has_named_them_for_a_day() {
     ahead.advance(BLOB_AGE_MS + 60_000);
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (1, 1));
     assert_eq!(store.offload(*ann, &other, "1").await.unwrap().unwrap().text, shared);
-    // One node at a time: the next look of any node comes later.
+    // One sweep per interval over all nodes: none is due now.
     store.delete_chat(*ann, &other).await.unwrap();
     let second = with_bucket(&world.server, &world.url).await.with_clock(ahead.clock());
     assert_eq!(second.sweep_blobs().await.unwrap(), 0);
@@ -52,7 +52,7 @@ async fn objects_without_an_entry_go_after_a_day_and_those_of_other_databases_st
     let whole = text("whole", BLOB_MIN_BYTES + 1);
     store.put_offload(*ann, chat, "1", &whole, None).await.unwrap();
     let stays = world.keys().remove(0);
-    // As a sweep leaves it that lost S3, or a database that is an older copy.
+    // The state after a sweep that lost S3, or of a database that is an older copy.
     let (folder, _) = stays.rsplit_once('/').unwrap();
     world.server.replace("data", &format!("{folder}/0-leftover"), b"leftover");
     world.server.replace("data", "long/stranger", b"another's");
@@ -81,7 +81,8 @@ async fn a_sweep_that_loses_the_bucket_is_due_again_and_ends_its_work() {
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (1, 0));
 }
 
-/// The sweeper takes each value for a day old, so that it meets writers at every moment. A writer may fail then; what it wrote is there.
+/// The sweeper treats each value as a day old, so it races with writers at every moment. A writer may fail then, but a row that was written
+/// always has its object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn writers_and_sweeps_at_once_leave_no_row_without_its_object() {
     let world = world().await;
@@ -101,7 +102,7 @@ async fn writers_and_sweeps_at_once_leave_no_row_without_its_object() {
     let (ann, chat) = (world.ann, world.chat.clone());
     let mut written = 0;
     for race in 0..RACES {
-        // The value of the last race again each second time, while rows that named it are deleted.
+        // Every second race writes the last race's value again, while rows that named it are deleted.
         let (value, ids) =
             (text(&(race / 2).to_string(), BLOB_MIN_BYTES + 1), std::sync::atomic::AtomicUsize::new(0));
         let wrote = both(&writers, |store| {
@@ -147,7 +148,7 @@ async fn a_process_that_is_killed_between_an_object_and_its_row_leaves_only_the_
         return;
     }
     let world = world().await;
-    // The change that adds the row waits for its turn.
+    // The transaction that adds the row waits for its lock.
     let mut other = world.url.parse::<PgConnectOptions>().unwrap().connect().await.unwrap();
     let lock = format!("SELECT pg_advisory_lock({})", world.ann);
     other.execute(AssertSqlSafe(lock)).await.unwrap();
@@ -172,6 +173,6 @@ async fn a_process_that_is_killed_between_an_object_and_its_row_leaves_only_the_
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (0, 1));
     ahead.advance(BLOB_AGE_MS + 60_000);
     assert_eq!((store.sweep_blobs().await.unwrap(), world.keys().len()), (1, 0));
-    // The next writer is not in the way of what was left.
+    // What the killed writer left does not disturb the next writer.
     store.put_offload(world.ann, &world.chat, "1", &text("whole", BLOB_MIN_BYTES + 1), None).await.unwrap();
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use tools::Ported;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, try_join_all};
 use store::Store;
 
 use crate::limits::INSTRUCTIONS_BYTES;
@@ -11,6 +11,7 @@ use crate::preferences;
 use crate::server_settings::{LiveSettings, beginning as beginning_of_file};
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
+use sandbox::SandboxError;
 
 /// The server's instructions, in its home directory.
 const OF_SERVER: &str = "AGENTS.md";
@@ -79,12 +80,14 @@ impl PromptPart for Project {
 
 async fn project(context: &PromptContext<'_>) -> Made {
     let Ok(sandbox) = context.sandbox else { return Ok(None) };
+    let read = PROJECT.map(|file| async move {
+        let text = beginning(sandbox, file, INSTRUCTIONS_BYTES).await?;
+        Ok::<_, SandboxError>(text.map(|text| (file, text)))
+    });
     let mut texts = Vec::new();
-    for file in PROJECT {
-        if let Some(text) = beginning(sandbox, file, INSTRUCTIONS_BYTES).await? {
-            context.holds(file, &text);
-            texts.push(format!("# Instructions of this project ({file})\n\n{text}"));
-        }
+    for (file, text) in try_join_all(read).await?.into_iter().flatten() {
+        context.holds(file, &text);
+        texts.push(format!("# Instructions of this project ({file})\n\n{text}"));
     }
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }

@@ -1,6 +1,6 @@
 //! `06_workspace`: documents of a workspace that describe the agent, its user and its tools there. They are data of that workspace.
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, try_join_all};
 
 use store::Store;
 use tools::Ported;
@@ -8,6 +8,7 @@ use tools::Ported;
 use crate::limits::{WORKSPACE_DOCUMENT_BYTES, WORKSPACE_DOCUMENTS};
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::beginning;
+use sandbox::SandboxError;
 
 /// `06_workspace`: the documents in the folder of an agent of a group that has one, otherwise those in the machine's workspace.
 pub(super) struct Documents(pub(super) Store);
@@ -28,15 +29,17 @@ async fn documents(store: &Store, context: &PromptContext<'_>) -> Made {
     if context.ancestry.delegation().is_some() {
         return Ok(None);
     }
-    let mut texts = Vec::new();
-    let folder = store.folder_of_agent_in(context.chat).await.ported()?.unwrap_or_default();
-    for file in WORKSPACE_DOCUMENTS {
+    let folder = &store.folder_of_agent_in(context.chat).await.ported()?.unwrap_or_default();
+    let read = WORKSPACE_DOCUMENTS.map(|file| async move {
         let path = if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") };
-        if let Some(text) = beginning(sandbox, &path, WORKSPACE_DOCUMENT_BYTES).await? {
-            let text = cited(file, &text);
-            context.holds(&path, &text);
-            texts.push(text);
-        }
+        let text = beginning(sandbox, &path, WORKSPACE_DOCUMENT_BYTES).await?;
+        Ok::<_, SandboxError>(text.map(|text| (file, path, text)))
+    });
+    let mut texts = Vec::new();
+    for (file, path, text) in try_join_all(read).await?.into_iter().flatten() {
+        let text = cited(file, &text);
+        context.holds(&path, &text);
+        texts.push(text);
     }
     Ok((!texts.is_empty()).then(|| format!("{HEAD}\n\n{}", texts.join("\n\n"))))
 }

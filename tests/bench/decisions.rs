@@ -17,12 +17,11 @@ const LIMIT: Duration = Duration::from_millis(1);
 const PLACE: Place<'_> = Place { cwd: "/work/src", root: Some("/work"), home: Some("/home/ann") };
 
 pub(crate) fn rows() -> Vec<Row> {
-    [
-        (mixed as fn(usize) -> String, "a decision of 10,000 rules of all kinds"),
-        (slowest, "a decision of 10,000 rules of the kinds that are slowest to look up"),
+    let row = |rule, what| decided(&set(rule)).row_within(what, LIMIT);
+    vec![
+        row(mixed as fn(usize) -> String, "a decision of 10,000 rules of all kinds"),
+        row(slowest, "a decision of 10,000 rules of the kinds that are slowest to look up"),
     ]
-    .map(|(rule, what)| decided(&set(rule)).row_within(what, LIMIT))
-    .into()
 }
 
 /// Rules that are found by what they spell.

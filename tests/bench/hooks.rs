@@ -104,7 +104,8 @@ fn without_a_run() -> Vec<Row> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let caller = Caller::start();
-    let (bare, hooked) = (House::open(&runtime, &caller.model, false), House::open(&runtime, &caller.model, true));
+    let (bare, hooked) =
+        (House::open(&runtime, &caller.model, false), House::open(&runtime, &caller.model, true));
     let other = hook_of("NoSuchTool");
     let kinds = [(&bare, None), (&hooked, None), (&hooked, Some(other.as_str()))];
     let mut samples: [Vec<Duration>; 3] = Default::default();
@@ -167,7 +168,8 @@ impl House {
                     McpServers::new(ledger(), store.clone(), router.clone(), path(), &[], plugins.clone());
                 let used = Used { plugins, mcp_servers, judge: Arc::new(service.clone()) };
                 let notice: extensions::Notice = Arc::new(|_, _, _| Box::pin(async {}));
-                let hooks = HookRunner::new(ledger(), store.clone(), router.clone(), path(), &[], notice, used);
+                let hooks =
+                    HookRunner::new(ledger(), store.clone(), router.clone(), path(), &[], notice, used);
                 service.hooks().put(hooks.clone());
                 hooks
             });

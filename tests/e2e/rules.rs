@@ -105,7 +105,9 @@ fn a_denial_holds_in_every_mode_for_a_turn_that_goes_on_after_the_server_was_kil
     let chats = MODES.map(|mode| new_chat(&client, mode));
     for (number, chat) in chats.iter().enumerate() {
         say(&client, chat, "go");
-        eventually("its model is silent", PATIENCE, || (model.asked().len() == 2 * (number + 1)).then_some(()));
+        eventually("its model is silent", PATIENCE, || {
+            (model.asked().len() == 2 * (number + 1)).then_some(())
+        });
     }
     deny_touch(&alice);
     server.kill();

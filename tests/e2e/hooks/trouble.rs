@@ -17,20 +17,27 @@ const CONTENT_BYTES: usize = 512 * 1024;
 
 #[test]
 fn a_command_that_never_reads_its_payload_decides_in_time_or_is_ended() {
-    let world = World::new(calls("FileCreate", json!({"path": "large", "content": "x".repeat(CONTENT_BYTES)})));
+    let world =
+        World::new(calls("FileCreate", json!({"path": "large", "content": "x".repeat(CONTENT_BYTES)})));
     let marker = format!("{}", 79_000_000 + std::process::id() % 1_000_000);
     for (hook, is_made) in [
         ("echo 'not that much' >&2; exit 2".to_owned(), false),
         ("exec 0<&-; exit 0".to_owned(), true),
         (format!("sleep {marker}"), true),
     ] {
-        let hooks = json!([{"matcher": "FileCreate", "hooks": [{"type": "command", "command": hook, "timeout": 2}]}]);
+        let hooks =
+            json!([{"matcher": "FileCreate", "hooks": [{"type": "command", "command": hook, "timeout": 2}]}]);
         world.hooks(json!({"PreToolUse": hooks}));
         let begun = Instant::now();
         world.chat("full");
         assert!(begun.elapsed() < Duration::from_secs(30), "{hook}");
         assert_eq!(world.path("large").exists(), is_made, "{hook}");
-        assert_eq!(world.last_result().contains("not that much"), !is_made, "{hook}: {}", world.last_result());
+        assert_eq!(
+            world.last_result().contains("not that much"),
+            !is_made,
+            "{hook}: {}",
+            world.last_result()
+        );
         let _ = fs::remove_file(world.path("large"));
     }
     eventually("nothing is left", PATIENCE, || process::with_marker(&marker).is_empty().then_some(()));
@@ -59,7 +66,8 @@ fn a_machine_that_dies_while_a_hook_runs_lets_nothing_through_and_leaves_nothing
     for is_managed in [false, true] {
         let marker = format!("{}", 80_000_000 + 2 * (std::process::id() % 1_000_000) + u32::from(is_managed));
         let hook = format!("touch begun; sleep {marker}");
-        let hooks = json!([{"matcher": "Shell", "hooks": [{"type": "command", "command": hook, "timeout": 5}]}]);
+        let hooks =
+            json!([{"matcher": "Shell", "hooks": [{"type": "command", "command": hook, "timeout": 5}]}]);
         if is_managed {
             world.run(&["hook", "clear"]);
             let document = json!({"enable_command_hooks": true, "hooks": {"PreToolUse": hooks}});

@@ -48,9 +48,13 @@ async fn a_denial_that_came_while_no_server_was_there_holds_in_every_mode_and_fo
             assert_eq!(status, "done", "{mode}, {is_delegated}: {text}");
             assert!(text.contains("beforeafter"), "{mode}, {is_delegated}: {text}");
             let rules = next.bench.service.rules(&next.bench.user).await.unwrap();
-            let deny = rules.iter().find(|rule| rule.id.is_some() && rule.effect == RuleEffect::Deny).unwrap();
+            let deny =
+                rules.iter().find(|rule| rule.id.is_some() && rule.effect == RuleEffect::Deny).unwrap();
             assert_eq!(deny.hits, Some(1), "{mode}, {is_delegated}: {text}");
-            assert!(text.contains("denied by the user's rule `Bash(append*)`"), "{mode}, {is_delegated}: {text}");
+            assert!(
+                text.contains("denied by the user's rule `Bash(append*)`"),
+                "{mode}, {is_delegated}: {text}"
+            );
             assert_eq!(next.runner.files.content("log"), None, "{mode}, {is_delegated}");
             assert!(next.runner.started.try_recv().is_err(), "{mode}, {is_delegated}: nothing else was sent");
         }

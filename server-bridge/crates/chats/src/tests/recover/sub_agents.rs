@@ -44,11 +44,7 @@ impl Scene {
     }
 
     /// The same after a change in the database.
-    pub(super) async fn begin_after(
-        model: &ScriptedModel,
-        mode: Mode,
-        change: impl AsyncFn(&Bench),
-    ) -> Self {
+    pub(super) async fn begin_after(model: &ScriptedModel, mode: Mode, change: impl AsyncFn(&Bench)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let models = answered_by(model, Provider::OpenAi);
         let life = Life::begin_with(&directory.path().join("database"), models).await;

@@ -169,9 +169,7 @@ fn call_by(
     patience: Duration,
 ) -> tokio::task::JoinHandle<Result<CallToolResult, String>> {
     let connection = Arc::clone(connection);
-    tokio::spawn(
-        async move { connection.call("work", Map::new(), patience, Some(&mut listener)).await },
-    )
+    tokio::spawn(async move { connection.call("work", Map::new(), patience, Some(&mut listener)).await })
 }
 
 /// A user who answers no question.

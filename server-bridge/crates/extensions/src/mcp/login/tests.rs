@@ -55,7 +55,8 @@ impl Provider {
 
     /// The refresh tokens that were sent, in order.
     fn refreshed(&self) -> Vec<String> {
-        let sent = |request: &String| parameter(&format!("http://x/?{}", request.lines().last()?), "refresh_token");
+        let sent =
+            |request: &String| parameter(&format!("http://x/?{}", request.lines().last()?), "refresh_token");
         self.pages.asked().iter().filter_map(sent).collect()
     }
 }
@@ -133,7 +134,7 @@ async fn metadata_that_leads_into_the_servers_own_network_ends_the_login_unasked
     let own = "own network";
     let changes: [(fn(&mut Value, &mut Value), &str); 5] = [
         (|resource, _| resource["authorization_servers"] = json!([INSIDE]), "none published usable metadata"),
-        (|resource, _| resource["authorization_servers"] = json!(["http://metadata.google.internal"]), own),
+        (|resource, _| resource["authorization_servers"] = json!(["http://vault.internal"]), own),
         (|_, provider| provider["registration_endpoint"] = json!(INSIDE), own),
         (|_, provider| provider["token_endpoint"] = json!(INSIDE), own),
         (|_, provider| provider["token_endpoint"] = json!("http://localhost:9/token"), own),
@@ -154,7 +155,7 @@ async fn a_challenge_that_leads_into_the_servers_own_network_is_not_followed() {
         // What the server itself says of its provider counts then.
         world.log_in().await.unwrap();
     }
-    world.logins.challenged(&world.who, "Bearer resource_metadata=\"http://metadata.google.internal/x\"");
+    world.logins.challenged(&world.who, "Bearer resource_metadata=\"http://vault.internal/x\"");
     let refused = world.log_in().await.unwrap_err();
     assert!(refused.contains("own network"), "{refused}");
 }

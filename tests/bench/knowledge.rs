@@ -250,7 +250,8 @@ fn folder() -> Row {
     let model = ScriptedModel::start(|_| Reply::Say("ok".to_owned()));
     let server = Server::start_in_a_file(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
-    let added = ["model", "add", "mine", "--provider", "openai", "--base-url", embedder.url(), "--model", "m"];
+    let added =
+        ["model", "add", "mine", "--provider", "openai", "--base-url", embedder.url(), "--model", "m"];
     for arguments in [&added[..], &["server", "settings", "--embedder", "mine/m"]] {
         let ran = alice.run(arguments);
         assert_eq!(ran.code, 0, "{ran:?}");
@@ -281,14 +282,12 @@ fn folder() -> Row {
     let begun = Instant::now();
     assert_eq!(client.send("POST", "/knowledge/collections/docs/sync", b"{}").status, 202);
     let meant = |one: &serde_json::Value| {
-        one["meaning_rank"].is_number() && one["text"].as_str().is_some_and(|text| text.contains("zzchangedzz"))
+        one["meaning_rank"].is_number()
+            && one["text"].as_str().is_some_and(|text| text.contains("zzchangedzz"))
     };
     eventually("the change is found, by its meaning too", PATIENCE, || {
         let found = client.send("POST", "/knowledge/search", br#"{"query": "zzchangedzz"}"#).json();
-        found["passages"]
-            .as_array()
-            .is_some_and(|passages| passages.iter().any(meant))
-            .then_some(())
+        found["passages"].as_array().is_some_and(|passages| passages.iter().any(meant)).then_some(())
     });
     let took = begun.elapsed();
     assert_eq!(state()["documents"], files);

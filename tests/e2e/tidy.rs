@@ -246,7 +246,8 @@ fn the_web_layer_names_nothing_of_the_store() {
 #[test]
 fn answers_are_written_in_the_language_of_their_request() {
     let folder = "server-bridge/src/web/";
-    let is_answer = |file: &String| file.starts_with(folder) && file.ends_with(".rs") && !file.ends_with("/extract.rs");
+    let is_answer =
+        |file: &String| file.starts_with(folder) && file.ends_with(".rs") && !file.ends_with("/extract.rs");
     let files: Vec<String> = tracked_files().into_iter().filter(is_answer).collect();
     assert!(files.len() > 50, "{folder} is somewhere else");
     for file in files {

@@ -39,10 +39,7 @@ pub(in crate::web) fn routes() -> Routes {
 
 /// The messengers, the accounts that the caller may link to, and the links.
 #[utoipa::path(get, path = "/api/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
-pub async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<ChannelList>, ApiError> {
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<ChannelList>, ApiError> {
     Ok(Json(state.channels.list(&caller.user).await?))
 }
 

@@ -66,10 +66,7 @@ pub struct PagesQuery {
 
 /// The collections that the caller may search.
 #[utoipa::path(get, path = "/api/v1/knowledge/collections", tag = "knowledge", responses((status = 200, body = CollectionList)))]
-pub async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<CollectionList>, ApiError> {
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<CollectionList>, ApiError> {
     let collections = state.extensions.knowledge.collections(&caller.user).await?;
     Ok(Json(CollectionList { collections }))
 }

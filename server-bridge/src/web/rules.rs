@@ -24,10 +24,7 @@ pub(in crate::web) fn routes() -> Routes {
 /// The rules that hold for the caller: the administrator's, the caller's own, those of the workspace of the active runner, and those
 /// of the server itself.
 #[utoipa::path(get, path = "/api/v1/rules", tag = "settings", responses((status = 200, body = [RuleView])))]
-pub async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<Vec<RuleView>>, ApiError> {
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RuleView>>, ApiError> {
     Ok(Json(state.chats.rules(&caller.user).await?))
 }
 

@@ -192,8 +192,14 @@ fn run_as_view(names: RunAsNames) -> RunAsView {
 
 fn layer_view(layer: Layer) -> LayerView {
     // A runner says it in words; they are translated for clients, which could not tell from them.
-    let is_off = layer.name == "network" || layer.name == "limits" && layer.detail.starts_with("switched off");
-    LayerView { name: layer.name, holds: layer.holds, by_choice: is_off && !layer.holds, detail: layer.detail }
+    let is_off =
+        layer.name == "network" || layer.name == "limits" && layer.detail.starts_with("switched off");
+    LayerView {
+        name: layer.name,
+        holds: layer.holds,
+        by_choice: is_off && !layer.holds,
+        detail: layer.detail,
+    }
 }
 
 /// The server's address for the machine: the same as for the client that asks.

@@ -24,10 +24,7 @@ const AUTO: &str = "auto";
 
 /// The caller's settings.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses((status = 200, body = SettingsView)))]
-pub async fn show(
-    State(state): State<AppState>,
-    caller: Caller,
-) -> Result<Json<SettingsView>, ApiError> {
+pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<SettingsView>, ApiError> {
     let user = sandbox_user(&caller.user);
     let registered = registered(&state, &caller).await?;
     let runners = registered.iter().map(|name| Target::Runner(name.clone()));

@@ -9,10 +9,10 @@ use accounts::limits::PASSWORD_MIN_CHARS;
 use api::server::{AboutView, FirstAccount, LimitsView, StatusView};
 use api::session::LoggedIn;
 use api::words::{Reach, Storage};
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
-use axum::Extension;
 use chats::limits::{ATTACHMENT_BYTES, ATTACHMENTS, MESSAGE_TEXT_MAX_BYTES, TITLE_MAX_CHARS};
 
 use crate::limits::{EVENTS_KEPT_FOR, TERMINAL_LINGER_MAX};

@@ -5,10 +5,10 @@
 
 use accounts::limits::SIGN_IN_LIFETIME;
 use api::session::{LoggedIn, ShownCode, SignInView};
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
-use axum::Extension;
 
 use crate::web::accept::Connection;
 use crate::web::auth::Caller;

@@ -3,10 +3,10 @@
 use accounts::{Change, NewUser, User};
 use api::account::{AccountChange, AccountView, NewAccount, PasswordChange};
 use api::session::LoggedIn;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use axum::Extension;
 use execs::sandbox_user;
 use sandbox::Disconnect;
 

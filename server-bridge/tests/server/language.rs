@@ -61,7 +61,8 @@ async fn documents_are_in_the_language_that_the_request_asks_for_and_names_in_th
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let zh = |method, path: &str| alice.request(method, path).header("accept-language", "zh");
-    let hooks = json!({"hooks": {"Nope": [], "PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}});
+    let hooks =
+        json!({"hooks": {"Nope": [], "PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}});
     let document = json!({"text": hooks.to_string()});
     let text = "未知的事件 \"Nope\"：其钩子不会使用";
     let problem = json!({"origin": "你的钩子", "place": "hooks.Nope", "text": text});

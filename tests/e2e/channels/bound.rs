@@ -168,8 +168,7 @@ fn the_people_of_a_group_see_where_its_log_is_shown_and_an_owner_of_it_ends_that
     let telegram = Telegram::start();
     let team = bound(&telegram);
     let path = format!("/groups/{}/conversations", team.group);
-    let (alice, bob) =
-        (Client::login(&team.world.server, "alice"), Client::login(&team.world.server, "bob"));
+    let (alice, bob) = (Client::login(&team.world.server, "alice"), Client::login(&team.world.server, "bob"));
     let shown_to = |client: &Client| client.call("GET", &path).json();
     let of_bob = shown_to(&bob);
     let is_as = |what: &Value, may_end: bool| {

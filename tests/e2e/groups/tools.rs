@@ -460,10 +460,14 @@ fn templates_are_chains_and_a_chain_is_got_as_it_was_set() {
     let of_page = |language: &str| {
         let told = [("accept-language", language)];
         let answer = alice.send_with("GET", "/chain-templates", &told, b"").json();
-        answer.as_array().unwrap().iter().map(|one| (one["name"].clone(), one["text"].clone())).collect::<Vec<_>>()
+        answer
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["name"].clone(), one["text"].clone()))
+            .collect::<Vec<_>>()
     };
-    let of_client: Vec<_> =
-        templates.iter().map(|one| (one["name"].clone(), one["text"].clone())).collect();
+    let of_client: Vec<_> = templates.iter().map(|one| (one["name"].clone(), one["text"].clone())).collect();
     assert_eq!(of_page("en"), of_client);
     let (english, chinese) = (of_page("en"), of_page("zh"));
     assert!(english.iter().zip(&chinese).all(|(one, other)| one.0 == other.0 && one.1 != other.1));

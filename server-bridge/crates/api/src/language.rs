@@ -284,7 +284,11 @@ mod tests {
         );
         let replace = "this runner cannot replace its program: /opt/bin is read-only; paste the install line again: \
                        `sandbridge runner rotate NAME` and the settings on the server's web page show one";
-        assert!(zh(replace).starts_with("此运行器无法替换自己的程序：/opt/bin 是只读的；请重新粘贴"), "{}", zh(replace));
+        assert!(
+            zh(replace).starts_with("此运行器无法替换自己的程序：/opt/bin 是只读的；请重新粘贴"),
+            "{}",
+            zh(replace)
+        );
         assert_eq!(
             zh("[the file \"it was cancelled\" was not stored: it is larger than 20 MiB]"),
             "[文件 \"it was cancelled\" 未保存：超过 20 MiB]"
@@ -416,7 +420,8 @@ mod tests {
 
     #[test]
     fn every_row_is_of_a_text_that_the_server_says() {
-        let pieces = |english: &'static str| english.split("{}").map(str::trim).filter(|piece| piece.len() > 2);
+        let pieces =
+            |english: &'static str| english.split("{}").map(str::trim).filter(|piece| piece.len() > 2);
         // The store says "the {what}" of a value that it names by a noun alone.
         let noun = |piece: &str| piece.strip_prefix("the ").map(|noun| format!("\"{noun}\""));
         let rows: Vec<&str> = zh::TABLES.into_iter().flatten().map(|(english, _)| *english).collect();

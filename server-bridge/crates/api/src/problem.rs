@@ -59,7 +59,10 @@ mod tests {
     fn a_problem_is_written_with_what_is_known_of_its_place() {
         let problem = Problem::of("hooks.json", "a hook must be an object");
         assert_eq!(problem.to_string(), "hooks.json: a hook must be an object");
-        assert_eq!(problem.clone().at("hooks.Stop[0]").to_string(), "hooks.json, hooks.Stop[0]: a hook must be an object");
+        assert_eq!(
+            problem.clone().at("hooks.Stop[0]").to_string(),
+            "hooks.json, hooks.Stop[0]: a hook must be an object"
+        );
         assert_eq!(Problem::new("no").at("plugins[1]").to_string(), "plugins[1]: no");
         assert_eq!(Problem::new("no").to_string(), "no");
     }

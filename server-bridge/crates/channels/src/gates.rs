@@ -229,7 +229,8 @@ mod tests {
                 step: 0,
                 attempt: 1,
                 kind: GateKind::Failure,
-                question: "Step 1 (@coder) failed: no. Try again, write its output yourself, or stop?".to_owned(),
+                question: "Step 1 (@coder) failed: no. Try again, write its output yourself, or stop?"
+                    .to_owned(),
                 replies: replies.to_vec(),
             },
         };

@@ -175,7 +175,10 @@ impl Host for Reader<'_> {
         Box::pin(async move { Ok(self.ports.permissions.hidden(self.tool, base, paths).await?) })
     }
 
-    fn ask<'a>(&'a self, _question: &'a agent::tool::Question) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+    fn ask<'a>(
+        &'a self,
+        _question: &'a agent::tool::Question,
+    ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async { Ok(None) })
     }
 

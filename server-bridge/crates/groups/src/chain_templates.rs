@@ -54,7 +54,11 @@ mod tests {
         for template in english.iter().chain(&chinese) {
             check(&template.chain).unwrap();
             assert_eq!(text::write(&template.chain), template.text, "{}", template.name);
-            assert!(template.chain.steps.iter().any(|step| step.gate), "{}: no person is asked", template.name);
+            assert!(
+                template.chain.steps.iter().any(|step| step.gate),
+                "{}: no person is asked",
+                template.name
+            );
         }
         // All but the words.
         let plan = |template: &ChainTemplate| {
@@ -62,7 +66,10 @@ mod tests {
             chain.steps.iter_mut().for_each(|step| step.instruction.clear());
             (template.name.clone(), chain)
         };
-        assert_eq!(english.iter().map(plan).collect::<Vec<_>>(), chinese.iter().map(plan).collect::<Vec<_>>());
+        assert_eq!(
+            english.iter().map(plan).collect::<Vec<_>>(),
+            chinese.iter().map(plan).collect::<Vec<_>>()
+        );
         let is_chinese = |text: &str| text.chars().any(|character| ('一'..='鿿').contains(&character));
         for (one, other) in english.iter().zip(&chinese) {
             assert!([&one.title, &one.what, &one.text].iter().all(|text| text.is_ascii()), "{}", one.name);

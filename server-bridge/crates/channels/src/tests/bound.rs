@@ -107,8 +107,7 @@ impl GroupLogs for Logs {
         async move {
             self.check(user, group, Access::Member).await?;
             let text = answer.text.unwrap_or_default();
-            let is_first =
-                self.0.answer_gate(group, gate, answer.reply.as_str(), &text, &user.name).await?;
+            let is_first = self.0.answer_gate(group, gate, answer.reply.as_str(), &text, &user.name).await?;
             let row = self.0.gate(group, gate).await?;
             let by = row.answered_by.unwrap_or_default();
             if is_first || (by == user.name && row.reply.as_deref() == Some(answer.reply.as_str())) {
@@ -301,7 +300,8 @@ enum End {
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_binding_nothing_of_the_log_is_shown_not_even_what_was_on_its_way() {
     use End::*;
-    for end in [Off, On, OwnerDemoted, OwnerRemoved, GroupDeleted, BotRemoved, OtherGroup, Binder, GroupOwner] {
+    for end in [Off, On, OwnerDemoted, OwnerRemoved, GroupDeleted, BotRemoved, OtherGroup, Binder, GroupOwner]
+    {
         let (world, group) = bound(Messenger::new()).await;
         let (store, root) = (&world.store, world.root.id);
         store.put_group_person(group, world.ada.id, Access::Owner).await.unwrap();
@@ -414,7 +414,8 @@ async fn the_people_of_a_group_see_where_its_log_is_shown_and_its_owners_and_who
     let target = |room: &str| format!("desk in {room}: group {group}");
     assert_eq!(done, [format!("root: {}", target("room/7")), format!("ada: {}", target("room"))]);
     let ends = world.log(group).await;
-    let ends = ends.iter().filter(|entry| entry.text == "This log is no longer shown on fake (channel desk).");
+    let ends =
+        ends.iter().filter(|entry| entry.text == "This log is no longer shown on fake (channel desk).");
     assert_eq!(ends.count(), 2);
 }
 

@@ -116,7 +116,10 @@ async fn a_press_counts_once_and_of_those_alone_who_may_answer() {
     assert_eq!(world.answer(group, gate).await, (Some("approve".to_owned()), Some("ada".to_owned())));
     assert_eq!(world.lines("room", &line), 1);
     let shown = world.now(&shown);
-    assert!(shown.buttons.is_empty() && shown.text.ends_with(&format!("Does it go on?\n\n→ {line}")), "{shown:?}");
+    assert!(
+        shown.buttons.is_empty() && shown.text.ends_with(&format!("Does it go on?\n\n→ {line}")),
+        "{shown:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,7 +21,8 @@ pub(super) fn words(view: &HookTrialView) -> String {
     for run in &view.runs {
         lines.extend(handler(run));
     }
-    lines.extend(view.left_out.iter().map(|left_out| format!("not run: {}", one_line(&left_out.to_string()))));
+    lines
+        .extend(view.left_out.iter().map(|left_out| format!("not run: {}", one_line(&left_out.to_string()))));
     if view.runs.is_empty() && view.left_out.is_empty() {
         lines.push(
             "no hook of this event applies to you; `sandbridge hook list` shows those that do".to_owned(),

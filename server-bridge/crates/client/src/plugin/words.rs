@@ -32,7 +32,9 @@ pub(super) fn list(list: &PluginList) -> String {
     }));
     let problems =
         list.plugins.iter().flat_map(|plugin| plugin.problems.iter().map(move |why| (plugin, why)));
-    parts.extend(problems.map(|(plugin, why)| format!("warning: {}: {}", name(plugin), one_line(&why.to_string()))));
+    parts.extend(
+        problems.map(|(plugin, why)| format!("warning: {}: {}", name(plugin), one_line(&why.to_string()))),
+    );
     parts.join("\n")
 }
 

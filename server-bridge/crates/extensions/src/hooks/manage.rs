@@ -32,8 +32,7 @@ impl HookRunner {
         list.extend(views(&loaded.waiting, HookState::Waiting));
         list.extend(views(&loaded.inert, HookState::Inert));
         let problems = loaded.troubles.iter().map(problem);
-        let away =
-            away.map(|why| Problem::new(format!("the hooks of the workspace are not listed: {why}")));
+        let away = away.map(|why| Problem::new(format!("the hooks of the workspace are not listed: {why}")));
         Ok(HookList { hooks: list, problems: problems.chain(away).collect() })
     }
 

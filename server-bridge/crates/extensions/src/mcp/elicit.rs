@@ -200,8 +200,10 @@ impl<'a> Field<'a> {
     /// Fails with what is wrong.
     fn value(&self, answer: &str) -> Result<Value, String> {
         if !self.choices.is_empty() && self.kind() != "array" {
-            let chosen =
-                self.choices.iter().find(|(label, value)| label.words() == answer || words_of(value) == answer);
+            let chosen = self
+                .choices
+                .iter()
+                .find(|(label, value)| label.words() == answer || words_of(value) == answer);
             return chosen
                 .map(|(_, value)| value.clone())
                 .ok_or_else(|| "choose one of the answers".to_owned());

@@ -472,7 +472,10 @@ mod tests {
             ]
         );
         assert!(
-            views[1].problem.as_ref().is_some_and(|problem| problem.contains("\"read.it\", which comes first")),
+            views[1]
+                .problem
+                .as_ref()
+                .is_some_and(|problem| problem.contains("\"read.it\", which comes first")),
             "{views:?}"
         );
     }

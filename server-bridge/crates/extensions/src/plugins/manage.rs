@@ -156,9 +156,10 @@ impl Plugins {
             _ => return Err(refused("give a source, an archive or the plugin's files".to_owned())),
         };
         let plugin = Installed::read(&fetched.tree, &fetched.name).map_err(refused)?;
-        let said = fetched.said.iter().map(|field| {
-            Problem::new(format!("what the marketplace adds is not used: {field}"))
-        });
+        let said = fetched
+            .said
+            .iter()
+            .map(|field| Problem::new(format!("what the marketplace adds is not used: {field}")));
         Ok(Looked { problems: said.collect(), tree: fetched.tree, plugin, source })
     }
 }

@@ -482,7 +482,8 @@ async fn the_bindings_of_a_group_are_listed_and_each_ends_once_with_its_farewell
     let account = store.put_channel(ada, draft("tg")).await.unwrap();
     let (work, other) =
         (store.create_group(ada, "Work").await.unwrap(), store.create_group(ada, "Other").await.unwrap());
-    let rooms = [("c", work, "00000000000000c1"), ("d", other, "00000000000000d1"), ("e", work, "00000000000000e1")];
+    let rooms =
+        [("c", work, "00000000000000c1"), ("d", other, "00000000000000d1"), ("e", work, "00000000000000e1")];
     for (conversation, group, mark) in rooms {
         store.bind_conversation(&account, conversation, group, mark).await.unwrap();
     }
@@ -491,7 +492,10 @@ async fn the_bindings_of_a_group_are_listed_and_each_ends_once_with_its_farewell
         assert!(found.iter().all(|one| one.account_id == account.id && one.created_at_ms > 0), "{found:?}");
         found.into_iter().map(|one| one.conversation).collect::<Vec<_>>()
     };
-    assert_eq!((listed(work).await, listed(other).await), (vec!["c".to_owned(), "e".to_owned()], vec!["d".to_owned()]));
+    assert_eq!(
+        (listed(work).await, listed(other).await),
+        (vec!["c".to_owned(), "e".to_owned()], vec!["d".to_owned()])
+    );
     let bound = store.channel_binding(account.id, "c").await.unwrap().unwrap();
     // It moves after it was read: the farewell goes where it is now.
     store.move_conversation(&account, "c", "f").await.unwrap();

@@ -216,8 +216,7 @@ impl FakeCall {
                 Outcome::failed("it tidied up")
             }
             Does::Asks => {
-                let question =
-                    Question { text: vec![Phrase::theirs(x)], options: vec![Phrase::ours("yes")] };
+                let question = Question { text: vec![Phrase::theirs(x)], options: vec![Phrase::ours("yes")] };
                 match context.host.ask(&question).await? {
                     Some(words) => Outcome::done(words),
                     None => Outcome::failed("nobody answered"),

@@ -119,12 +119,17 @@ async fn where_the_mode_asks_a_call_in_doubt_is_made_again_only_if_its_user_says
 #[tokio::test(start_paused = true)]
 async fn a_rule_that_denies_a_call_in_doubt_spares_the_question() {
     let world = world(vec![says("done")]).mode(Mode::Ask);
-    world.set(|settings| drop(settings.rulings.insert("Send".to_owned(), Ruling::Deny("not here".to_owned()))));
+    world.set(|settings| {
+        drop(settings.rulings.insert("Send".to_owned(), Ruling::Deny("not here".to_owned())))
+    });
     world.had_begun_next("1");
     world.again("hi", &[called(&[("Send", "1")])], left(1, &["Send"])).await;
     assert_eq!((world.log.count("ask with"), world.log.count("Send begins")), (0, 0));
     let result = results(&world).remove(0);
-    assert!(result.contains("It is not known whether it took effect") && result.contains("not here"), "{result}");
+    assert!(
+        result.contains("It is not known whether it took effect") && result.contains("not here"),
+        "{result}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -100,7 +100,8 @@ fn every_field_is_known_to_hold_a_text_of_the_server_or_none() {
 #[test]
 fn the_texts_of_a_document_are_written_in_its_language_and_nothing_else_is() {
     let problem = Problem::of("your servers", "it has more than 3 headers").at("your servers");
-    let written = |language: Language| serde_json::from_str::<Value>(&language.to_json(&problem).unwrap()).unwrap();
+    let written =
+        |language: Language| serde_json::from_str::<Value>(&language.to_json(&problem).unwrap()).unwrap();
     assert_eq!(
         written(Language::Chinese),
         json!({"origin": "你的服务器", "place": "your servers", "text": "请求头超过 3 个"})

@@ -64,10 +64,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} must have an address with https or ssh, not {}", "{0} 的地址须使用 https 或 ssh，而不是 {1}"),
     ("{} must name a package, not {}", "{0} 须写出包名，而不是 {1}"),
     ("{} must name a registry with https, not {}", "{0} 的注册表须使用 https，而不是 {1}"),
-    (
-        "{} has a source of a kind that is not known here: {}",
-        "{0} 的来源类型未知：{1}",
-    ),
+    ("{} has a source of a kind that is not known here: {}", "{0} 的来源类型未知：{1}"),
     (
         "{} must pin a whole commit of 40 digits in `sha`, not {}",
         "{0} 的 `sha` 须为完整的 40 位提交哈希，而不是 {1}",
@@ -75,10 +72,7 @@ pub(super) const TABLE: &[Row] = &[
     // What is not used.
     ("channels of plugins are not used here", "这里不使用插件的渠道"),
     ("its user decides here", "这里由用户决定"),
-    (
-        "other plugins are not installed automatically; install them too",
-        "不会自动安装其他插件；请一并安装",
-    ),
+    ("other plugins are not installed automatically; install them too", "不会自动安装其他插件；请一并安装"),
     ("there is no version of another program to check here", "这里没有其他程序的版本可供检查"),
     ("themes and monitors are not used here", "这里不使用主题和监视器"),
     ("language servers are not used here", "这里不使用语言服务器"),

@@ -30,7 +30,10 @@ pub(super) const TABLE: &[Row] = &[
         "this runner is version {} and its server hands out {}: there is nothing newer",
         "此运行器的版本是 {0}，其服务器提供的是 {1}：没有更新的版本",
     ),
-    ("the download is larger than the limit for a runner ({} MiB)", "下载内容超过运行器的大小上限（{0} MiB）"),
+    (
+        "the download is larger than the limit for a runner ({} MiB)",
+        "下载内容超过运行器的大小上限（{0} MiB）",
+    ),
     ("the server's answer is not a SHA-256", "服务器的响应不是 SHA-256"),
     ("{} has {} KiB left and the new program needs {}", "{0} 剩余 {1} KiB，新程序需要 {2} KiB"),
     ("the new program cannot be written to {}: {}", "无法将新程序写入 {0}：{1*}"),
@@ -107,5 +110,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("started without the guardian", "启动时没有守护进程"),
     ("the runner runs without its guardian", "运行器没有守护进程"),
-    ("all: what this machine reaches, its own services included", "all：这台机器能访问的一切，包括其自身的服务"),
+    (
+        "all: what this machine reaches, its own services included",
+        "all：这台机器能访问的一切，包括其自身的服务",
+    ),
 ];

@@ -84,7 +84,11 @@ async fn the_end_of_a_gates_question_is_told_once_in_each_conversation_however_l
     assert!(store.show_log(&account, &behind[0], shown).await.unwrap());
     assert!(store.ended_questions(&behind[0]).await.unwrap().is_empty());
     assert!(store.channel_press(&token).await.unwrap().unwrap().used_at_ms.is_some(), "no button answers");
-    assert_eq!(store.ended_questions(&behind[1]).await.unwrap().len(), 2, "the other conversation was not told");
+    assert_eq!(
+        store.ended_questions(&behind[1]).await.unwrap().len(),
+        2,
+        "the other conversation was not told"
+    );
     // It is not told where another group is shown by now.
     store.bind_conversation(&account, "d", other, "00000000000000d2").await.unwrap();
     let bound = store.channel_binding(account.id, "d").await.unwrap().unwrap();

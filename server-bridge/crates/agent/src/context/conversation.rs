@@ -165,7 +165,6 @@ impl Conversation {
 
     /// Declares more tools to the model, at the end; one that is declared already is replaced in its place.
     pub fn declare(&mut self, tools: Vec<llm::Tool>) {
-        // Nearly every call finds none, and measuring those that are declared takes longer than the call.
         if tools.is_empty() {
             return;
         }

@@ -53,8 +53,8 @@ impl<C: Copy + PartialEq> Live<C> {
         self.cost_bytes >= LIVE_EVENT_MAX_BYTES
     }
 
-    /// The output to send now. Output above the pace is left out, with a note once there is room again.
-    pub fn take(&mut self, now: Instant) -> Vec<(C, String)> {
+    /// The output to send now. Output above the pace is left out, with a note once there is room again, which `say` translates.
+    pub fn take(&mut self, now: Instant, say: &dyn Fn(&str) -> String) -> Vec<(C, String)> {
         self.earn(now);
         self.due = None;
         let cost_bytes = std::mem::take(&mut self.cost_bytes);
@@ -69,7 +69,8 @@ impl<C: Copy + PartialEq> Live<C> {
         self.allowance_bytes -= cost_bytes;
         if self.skipped_chars > 0 {
             let skipped = std::mem::take(&mut self.skipped_chars);
-            gathered[0].1.insert_str(0, &format!("\n… {skipped} characters not shown live …\n"));
+            let note = say(&format!("… {skipped} characters not shown live …"));
+            gathered[0].1.insert_str(0, &format!("\n{note}\n"));
         }
         gathered
     }
@@ -105,10 +106,10 @@ mod tests {
             assert!(!live.push(now, channel, text));
         }
         assert_eq!(live.due(), Some(now + Duration::from_millis(LIVE_WINDOW_MS)));
-        let told = live.take(now);
+        let told = live.take(now, &str::to_owned);
         let expected = [(Channel::Stdout, "ab"), (Channel::Stderr, "c"), (Channel::Stdout, "d")];
         assert_eq!(told, expected.map(|(channel, text)| (channel, text.to_owned())));
-        assert!(live.due().is_none() && live.take(now).is_empty());
+        assert!(live.due().is_none() && live.take(now, &str::to_owned).is_empty());
     }
 
     #[test]
@@ -126,14 +127,14 @@ mod tests {
         let mut skipped = 0;
         for _ in 0..1000 {
             live.push(start, Channel::Stdout, &piece);
-            match live.take(start).first() {
+            match live.take(start, &str::to_owned).first() {
                 Some((_, text)) => told_bytes += text.len(),
                 None => skipped += piece.len(),
             }
         }
         assert!(told_bytes <= LIVE_BURST_BYTES && told_bytes > LIVE_BURST_BYTES / 2, "{told_bytes}");
         live.push(start, Channel::Stdout, "end");
-        let told = live.take(start + Duration::from_secs(1));
-        assert_eq!(told[0].1, format!("\n… {skipped} characters not shown live …\nend"));
+        let told = live.take(start + Duration::from_secs(1), &|note| format!("<{note}>"));
+        assert_eq!(told[0].1, format!("\n<… {skipped} characters not shown live …>\nend"));
     }
 }

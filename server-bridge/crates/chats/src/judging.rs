@@ -177,8 +177,7 @@ impl Host for Reader<'_> {
 
     fn ask<'a>(
         &'a self,
-        _question: &'a str,
-        _options: &'a [String],
+        _question: &'a agent::tool::Question,
     ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async { Ok(None) })
     }

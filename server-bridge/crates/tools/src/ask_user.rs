@@ -7,7 +7,7 @@ use super::{Failure, Outcome};
 use crate::Services;
 use crate::limits::{QUESTION_CHARS, QUESTION_OPTION_CHARS, QUESTION_OPTIONS};
 use agent::approval::Access;
-use agent::tool::{Beside, ForSubAgents, Live, Rules, ToolContext, TypedTool};
+use agent::tool::{Beside, ForSubAgents, Live, Phrase, Question, Rules, ToolContext, TypedTool};
 
 /// What to ask.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ impl TypedTool for Arguments {
     ) -> Result<Outcome, Failure> {
         self.check()?;
         // A cancel drops this, which withdraws the question.
-        Ok(match context.host.ask(&self.question, &self.options).await? {
+        Ok(match context.host.ask(&self.asked()).await? {
             Some(words) => Outcome::done(words),
             None => Outcome {
                 is_error: true,
@@ -60,6 +60,12 @@ impl TypedTool for Arguments {
 }
 
 impl Arguments {
+    /// The question: all of it is the model's.
+    fn asked(&self) -> Question {
+        let options = self.options.iter().map(Phrase::theirs).collect();
+        Question { text: vec![Phrase::theirs(&self.question)], options }
+    }
+
     fn check(&self) -> Result<(), Failure> {
         let long = |text: &str, most| text.trim().is_empty() || text.chars().count() > most;
         if long(&self.question, QUESTION_CHARS) {

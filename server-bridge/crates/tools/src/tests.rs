@@ -118,7 +118,7 @@ async fn a_tool_that_works_on_a_chat_refuses_a_program_in_words() {
         fn sandbox(&self) -> BoxFuture<'_, Result<sandbox::Sandbox, Failure>> {
             Box::pin(async { Err(Failure::unreachable()) })
         }
-        fn ask<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+        fn ask<'a>(&'a self, _: &'a agent::tool::Question) -> BoxFuture<'a, Result<Option<String>, Failure>> {
             Box::pin(async { Ok(None) })
         }
         fn sample(

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use accounts::KeyScope;
 use agent::tool::{
-    DelegationRequest, Failure, Host, Outcome, Program, SampleRequest, Sampled, Tool, ToolCaller, ToolContext,
+    DelegationRequest, Failure, Host, Outcome, Program, Question, SampleRequest, Sampled, Tool, ToolCaller,
+    ToolContext,
 };
 use futures_util::future::BoxFuture;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -142,11 +143,7 @@ impl Host for ProgramHost<'_> {
         Box::pin(async { Ok(vec![false; paths.len()]) })
     }
 
-    fn ask<'a>(
-        &'a self,
-        _question: &'a str,
-        _options: &'a [String],
-    ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+    fn ask<'a>(&'a self, _question: &'a Question) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async { Ok(None) })
     }
 

@@ -6,7 +6,7 @@ use sandbox::{Approval, Sandbox};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Bound, CallKey, Failure, Outcome};
+use super::{Bound, CallKey, Failure, Outcome, Question};
 
 /// The engine's services for a running call.
 pub trait Host: Send + Sync {
@@ -15,15 +15,11 @@ pub trait Host: Send + Sync {
     /// Fails with [`Failure::Away`] if none can be reached.
     fn sandbox(&self) -> BoxFuture<'_, Result<Sandbox, Failure>>;
 
-    /// Asks the user a question, with or without answers to choose from, and waits for the answer; `None` if nobody gives
-    /// one. Dropping the future withdraws the question.
+    /// Asks the user a question and waits for the answer; `None` if nobody gives one. An option that the user chose is returned as
+    /// it was written, also if it was shown in another language. Dropping the future withdraws the question.
     ///
     /// Fails if the question cannot be shown.
-    fn ask<'a>(
-        &'a self,
-        question: &'a str,
-        options: &'a [String],
-    ) -> BoxFuture<'a, Result<Option<String>, Failure>>;
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Option<String>, Failure>>;
 
     /// For each of these paths below `base` that a tool found, true if its caller may not read it.
     ///

@@ -19,6 +19,7 @@
 //! | `context`, `call_key` | the context of a call, and its name |
 //! | `outcome` | a call's result, or its failure |
 //! | `proposal` | the user's question, and the content of its card |
+//! | `question` | a question that a running call asks |
 //! | [`look`] | looking at a call before its user is asked |
 //! | [`image`] | images that a provider accepts |
 //! | [`path`], [`visible`] | paths as a model writes them; text made safe to show to people |
@@ -31,6 +32,7 @@ pub mod look;
 mod outcome;
 pub mod path;
 mod proposal;
+mod question;
 mod registry;
 mod rules;
 mod subject;
@@ -52,6 +54,7 @@ pub use context::{
 pub use look::{Bound, Ground, Looked, words_of};
 pub use outcome::{Failure, FileBytes, FileSeen, ForPrograms, Outcome, SubAgentState, TurnCost};
 pub use proposal::{CardData, Proposal, ProposalPart, ProposalPlace, TodoItem};
+pub use question::{Phrase, Question};
 pub use registry::{Registry, ToolSource};
 pub use rules::{Beside, ForSubAgents, Offered, Rules};
 pub use subject::Subject;

@@ -34,7 +34,8 @@ impl Run {
     /// Handles its events until the last one. Its output is reported as drained once it reached its destination.
     pub(super) async fn follow(&mut self, exec: &mut sandbox::Exec, sandbox: &Sandbox) -> Ended {
         let keeper = Keeper::new(sandbox.clone(), &self.exec_id);
-        let mut output = Output::new(Arc::clone(&self.slot.transcript), keeper);
+        let language = self.service.language(self.user.id);
+        let mut output = Output::new(Arc::clone(&self.slot.transcript), keeper, language);
         let started = Instant::now();
         let snapshot_interval = Duration::from_millis(SNAPSHOT_INTERVAL_MS);
         let mut snapshots = interval_at(started + snapshot_interval, snapshot_interval);
@@ -108,7 +109,7 @@ impl Run {
             _ => (Ending::refused("protocol", "the sandbox gave no answer; run it again"), elapsed, None),
         };
         self.tell(output.take_live());
-        let finished = output.finish(sandbox.place(), self.service.language(self.user.id)).await;
+        let finished = output.finish(sandbox.place()).await;
         if finished.path.is_some() {
             let (sandbox, stop) = (sandbox.clone(), self.service.stops.of(self.user.id));
             self.service.tasks.spawn(tidy::remove_oldest(sandbox, stop));

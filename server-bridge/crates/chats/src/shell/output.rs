@@ -24,6 +24,8 @@ pub(crate) struct Output {
     live: Live<Channel>,
     keeper: Keeper,
     counted: Counted,
+    /// The language of the notes in it.
+    language: Language,
 }
 
 /// The length so far.
@@ -47,10 +49,10 @@ pub(crate) struct FinishedOutput {
 }
 
 impl Output {
-    pub(crate) fn new(transcript: SharedTranscript, keeper: Keeper) -> Self {
+    pub(crate) fn new(transcript: SharedTranscript, keeper: Keeper, language: Language) -> Self {
         let (stdout, stderr) = (Utf8Decoder::default(), Utf8Decoder::default());
         let (live, counted) = (Live::new(Instant::now()), Counted::default());
-        Self { stdout, stderr, transcript, live, keeper, counted }
+        Self { stdout, stderr, transcript, live, keeper, counted, language }
     }
 
     /// Takes the next bytes; returns the pieces to send at once.
@@ -69,7 +71,8 @@ impl Output {
     /// Records that output was dropped on the way here.
     pub(crate) async fn push_gap(&mut self, channel: Channel, bytes: u64) -> Told {
         self.counted.has_gap = true;
-        let note = format!("\n… {bytes} bytes of output were lost here …\n");
+        let note = format!("… {bytes} bytes of output were lost here …");
+        let note = format!("\n{}\n", self.language.translated(&note));
         let (is_long, told) = self.show(channel, &note);
         self.keeper.push(note.as_bytes(), is_long).await;
         told
@@ -82,7 +85,11 @@ impl Output {
 
     /// The output gathered for sending.
     pub(crate) fn take_live(&mut self) -> Told {
-        self.live.take(Instant::now())
+        self.take_live_at(Instant::now())
+    }
+
+    fn take_live_at(&mut self, now: Instant) -> Told {
+        self.live.take(now, &|note| self.language.translated(note).into_owned())
     }
 
     /// Discards the gathered output: it reaches the clients in another way.
@@ -90,14 +97,14 @@ impl Output {
         self.live = Live::new(Instant::now());
     }
 
-    /// Ends the output. `place` is the place where the command ran, as people know it; notes are in this language.
-    pub(crate) async fn finish(mut self, place: &str, language: Language) -> FinishedOutput {
+    /// Ends the output. `place` is the place where the command ran, as people know it.
+    pub(crate) async fn finish(mut self, place: &str) -> FinishedOutput {
         let rest = format!("{}{}", self.stdout.finish(), self.stderr.finish());
         let is_long = self.show(Channel::Stdout, &rest).0;
         self.keeper.push(&[], is_long).await;
         let kept = self.keeper.finish().await;
         let transcript = self.transcript.lock().unwrap_or_else(PoisonError::into_inner);
-        let render = |left_out: LeftOut<'_>| transcript.render(&left_out, language);
+        let render = |left_out: LeftOut<'_>| transcript.render(&left_out, self.language);
         let (text, path, lost_some) = match kept {
             Kept::NotNeeded => (render(LeftOut::SoFar), None, false),
             Kept::In(path) => (render(LeftOut::KeptIn { path: &path, place }), Some(path), false),
@@ -114,6 +121,6 @@ impl Output {
         };
         let now = Instant::now();
         let is_full = self.live.push(now, channel, text);
-        (is_long, if is_full { self.live.take(now) } else { Told::new() })
+        (is_long, if is_full { self.take_live_at(now) } else { Told::new() })
     }
 }

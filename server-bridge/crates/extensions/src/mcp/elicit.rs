@@ -1,6 +1,6 @@
 //! What a server asks its user (elicitation): the fields of a form, one question after the other, or an address to open.
 
-use agent::tool::visible;
+use agent::tool::{Phrase, Question, visible};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Number, Value};
 
@@ -8,12 +8,14 @@ use crate::limits::{MCP_FIELD_CHOICES, MCP_FIELD_TRIES, MCP_FIELDS, MCP_QUESTION
 
 pub(super) const DECLINE: &str = "Decline";
 const SKIP: &str = "Skip";
+const YES: &str = "Yes";
+const NO: &str = "No";
 const DEFAULT: &str = "Use the suggested value";
 const DONE: &str = "I have done that";
 
 /// Asks a user one question, with answers to choose from; `None` if nobody answers.
 pub(super) trait Asker {
-    async fn ask(&self, question: &str, options: &[String]) -> Option<String>;
+    async fn ask(&self, question: &Question) -> Option<String>;
 }
 
 /// Asks the user what a server wants to know.
@@ -43,14 +45,14 @@ async fn address(
 ) -> Result<Option<Value>, ElicitationAction> {
     // `javascript:` and the like are no pages.
     let Ok(parsed) = guard::check_text(url) else { return Err(ElicitationAction::Decline) };
-    let question = format!(
-        "The MCP server {} asks you to open a page on {}: {}\n\n{}\n\nOpen it only if you trust this server.",
-        visible::line(server),
-        visible::line(parsed.host_str().unwrap_or_default()),
-        shortened(message),
-        visible::line(parsed.as_str()),
-    );
-    match asker.ask(&question, &[DONE.to_owned(), DECLINE.to_owned()]).await.as_deref() {
+    let host = visible::line(parsed.host_str().unwrap_or_default());
+    let text = vec![
+        Phrase::ours(format!("The MCP server {} asks you to open a page on {host}:", visible::line(server))),
+        Phrase::theirs(format!(" {}\n\n{}\n\n", shortened(message), visible::line(parsed.as_str()))),
+        Phrase::ours("Open it only if you trust this server."),
+    ];
+    let question = Question { text, options: [DONE, DECLINE].map(Phrase::ours).to_vec() };
+    match asker.ask(&question).await.as_deref() {
         Some(DONE) => Ok(None),
         Some(_) => Err(ElicitationAction::Decline),
         None => Err(ElicitationAction::Cancel),
@@ -75,12 +77,17 @@ async fn form(
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let head = format!("The MCP server {} asks: {}", visible::line(server), shortened(message));
+    let head = [
+        Phrase::ours(format!("The MCP server {} asks:", visible::line(server))),
+        Phrase::theirs(format!(" {}\n\n", shortened(message))),
+    ];
     let mut content = Map::new();
     if fields.is_empty() {
-        let question = format!("{head}\n\nDo you agree?");
-        return match asker.ask(&question, &["Yes".to_owned(), DECLINE.to_owned()]).await.as_deref() {
-            Some("Yes") => Ok(Some(Value::Object(content))),
+        let mut text = head.to_vec();
+        text.push(Phrase::ours("Do you agree?"));
+        let question = Question { text, options: [YES, DECLINE].map(Phrase::ours).to_vec() };
+        return match asker.ask(&question).await.as_deref() {
+            Some(YES) => Ok(Some(Value::Object(content))),
             Some(_) => Err(ElicitationAction::Decline),
             None => Err(ElicitationAction::Cancel),
         };
@@ -110,7 +117,7 @@ struct Field<'a> {
     schema: &'a Value,
     is_required: bool,
     /// The values to choose from, with their labels.
-    choices: Vec<(String, Value)>,
+    choices: Vec<(Phrase, Value)>,
 }
 
 impl<'a> Field<'a> {
@@ -127,24 +134,24 @@ impl<'a> Field<'a> {
     }
 
     /// Asks until there is a valid value; `None` for an optional field that was skipped.
-    async fn asked(&self, asker: &impl Asker, head: &str) -> Result<Option<Value>, ElicitationAction> {
-        let mut options: Vec<String> = match self.choices.len() {
-            0..=MCP_FIELD_CHOICES => self.choices.iter().map(|(words, _)| words.clone()).collect(),
+    async fn asked(&self, asker: &impl Asker, head: &[Phrase]) -> Result<Option<Value>, ElicitationAction> {
+        let mut options: Vec<Phrase> = match self.choices.len() {
+            0..=MCP_FIELD_CHOICES => self.choices.iter().map(|(label, _)| label.clone()).collect(),
             _ => Vec::new(),
         };
         if self.default().is_some() {
-            options.insert(0, DEFAULT.to_owned());
+            options.insert(0, Phrase::ours(DEFAULT));
         } else if !self.is_required {
-            options.push(SKIP.to_owned());
+            options.push(Phrase::ours(SKIP));
         }
-        options.push(DECLINE.to_owned());
-        let mut wrong = String::new();
+        options.push(Phrase::ours(DECLINE));
+        let mut question = Question { text: [head, &self.question()].concat(), options };
+        let asked = question.text.len();
         for _ in 0..MCP_FIELD_TRIES {
-            let question = format!("{head}\n\n{}{wrong}", self.question());
-            match asker.ask(&question, &options).await {
+            match asker.ask(&question).await {
                 None => return Err(ElicitationAction::Cancel),
                 // A choice of the field takes precedence over our own options.
-                Some(answer) if self.choices.iter().any(|(words, _)| *words == answer) => {
+                Some(answer) if self.choices.iter().any(|(label, _)| label.words() == answer) => {
                     return self.value(&answer).map(Some).map_err(|_| ElicitationAction::Cancel);
                 }
                 Some(answer) if answer == DECLINE => return Err(ElicitationAction::Decline),
@@ -152,7 +159,11 @@ impl<'a> Field<'a> {
                 Some(answer) if answer == DEFAULT && self.default().is_some() => return Ok(self.default()),
                 Some(answer) => match self.value(answer.trim()) {
                     Ok(value) => return Ok(Some(value)),
-                    Err(why) => wrong = format!("\n\nThe last answer was not valid: {why}."),
+                    Err(why) => {
+                        question.text.truncate(asked);
+                        question.text.push(Phrase::theirs("\n\n"));
+                        question.text.push(Phrase::ours(format!("The last answer was not valid: {why}.")));
+                    }
                 },
             }
         }
@@ -163,22 +174,23 @@ impl<'a> Field<'a> {
         self.schema.get("default").filter(|value| !value.is_null()).cloned()
     }
 
-    fn question(&self) -> String {
-        let mut question = shortened(self.text("title").unwrap_or(self.name));
+    fn question(&self) -> Vec<Phrase> {
+        let mut question = vec![Phrase::theirs(shortened(self.text("title").unwrap_or(self.name)))];
         if let Some(description) = self.text("description") {
-            question = format!("{question}: {}", shortened(description));
+            question.push(Phrase::theirs(format!(": {}", shortened(description))));
         }
         if self.kind() == "array" {
-            question.push_str(" (one or more, separated by commas)");
+            question.push(Phrase::ours(" (one or more, separated by commas)"));
         }
         if self.choices.len() > MCP_FIELD_CHOICES {
-            let words: Vec<String> = self.choices.iter().map(|(words, _)| words.clone()).collect();
-            question = format!("{question}\nOne of: {}", shortened(&words.join(", ")));
+            let labels: Vec<&str> = self.choices.iter().map(|(label, _)| label.words()).collect();
+            question.extend([Phrase::theirs("\n"), Phrase::ours("One of:")]);
+            question.push(Phrase::theirs(format!(" {}", shortened(&labels.join(", ")))));
         } else if self.choices.is_empty() && self.kind() != "string" {
-            question = format!("{question} ({})", visible::line(self.kind()));
+            question.push(Phrase::theirs(format!(" ({})", visible::line(self.kind()))));
         }
         if let Some(default) = self.schema.get("default") {
-            question = format!("{question} [{}]", shortened(&words_of(default)));
+            question.push(Phrase::theirs(format!(" [{}]", shortened(&words_of(default)))));
         }
         question
     }
@@ -188,8 +200,10 @@ impl<'a> Field<'a> {
     /// Fails with what is wrong.
     fn value(&self, answer: &str) -> Result<Value, String> {
         if !self.choices.is_empty() && self.kind() != "array" {
-            let chosen =
-                self.choices.iter().find(|(words, value)| words == answer || words_of(value) == answer);
+            let chosen = self
+                .choices
+                .iter()
+                .find(|(label, value)| label.words() == answer || words_of(value) == answer);
             return chosen
                 .map(|(_, value)| value.clone())
                 .ok_or_else(|| "choose one of the answers".to_owned());
@@ -204,7 +218,7 @@ impl<'a> Field<'a> {
                         let found = self
                             .choices
                             .iter()
-                            .find(|(words, value)| words == word || words_of(value) == word);
+                            .find(|(label, value)| label.words() == word || words_of(value) == word);
                         found
                             .map(|(_, value)| value.clone())
                             .ok_or_else(|| format!("{word:?} is not one of the choices"))
@@ -246,27 +260,27 @@ impl<'a> Field<'a> {
 }
 
 /// The values that a field may have, with their words.
-fn choices(schema: &Value) -> Vec<(String, Value)> {
+fn choices(schema: &Value) -> Vec<(Phrase, Value)> {
     if schema.get("type").and_then(Value::as_str) == Some("boolean") {
-        return vec![("Yes".to_owned(), Value::Bool(true)), ("No".to_owned(), Value::Bool(false))];
+        return vec![(Phrase::ours(YES), Value::Bool(true)), (Phrase::ours(NO), Value::Bool(false))];
     }
+    let label = |title: Option<&str>, value: &Value| {
+        Phrase::theirs(visible::line(&title.map_or_else(|| words_of(value), str::to_owned)))
+    };
     let list = |name: &str| schema.get(name).and_then(Value::as_array);
     if let Some(items) = schema.get("items") {
         return choices(items);
     }
     if let Some(values) = list("enum") {
         let names = list("enumNames");
-        let words = |at: usize, value: &Value| {
-            let named = names.and_then(|names| names.get(at)).and_then(Value::as_str);
-            visible::line(named.map_or_else(|| words_of(value), str::to_owned).as_str())
-        };
-        return values.iter().enumerate().map(|(at, value)| (words(at, value), value.clone())).collect();
+        let named = |at: usize| names.and_then(|names| names.get(at)).and_then(Value::as_str);
+        let choice = |(at, value): (usize, &Value)| (label(named(at), value), value.clone());
+        return values.iter().enumerate().map(choice).collect();
     }
     let titled = list("oneOf").or_else(|| list("anyOf"));
     let choice = |choice: &Value| {
         let value = choice.get("const")?;
-        let title = choice.get("title").and_then(Value::as_str);
-        Some((visible::line(title.map_or_else(|| words_of(value), str::to_owned).as_str()), value.clone()))
+        Some((label(choice.get("title").and_then(Value::as_str), value), value.clone()))
     };
     titled.into_iter().flatten().filter_map(choice).collect()
 }
@@ -287,8 +301,10 @@ mod tests {
     struct Script(RefCell<Vec<&'static str>>, RefCell<Vec<String>>);
 
     impl Asker for Script {
-        async fn ask(&self, question: &str, options: &[String]) -> Option<String> {
-            self.1.borrow_mut().push(format!("{question} {options:?}"));
+        async fn ask(&self, question: &Question) -> Option<String> {
+            // The server's words in angle brackets.
+            let (text, options) = question.said(&|ours| format!("<{ours}>"));
+            self.1.borrow_mut().push(format!("{text} {options:?}"));
             let mut answers = self.0.borrow_mut();
             (!answers.is_empty()).then(|| answers.remove(0).to_owned())
         }
@@ -320,7 +336,9 @@ mod tests {
         );
         let (result, questions) = asked(form, &["no", "200", "42", "Green", "Skip", "Yes"]).await;
         assert_eq!(result, json!({"action": "accept", "content": {"age": 42, "colour": "g", "sure": true}}));
-        assert!(questions[0].contains("Who?") && questions[0].contains("\\u{202e}"), "{questions:?}");
+        // What the server wrote is not translated.
+        let first = "<The MCP server git\\u{202e} asks:> Who?\n\nage (integer) [\"<Decline>\"]";
+        assert_eq!(questions[0], first);
         assert!(
             questions[1].contains("whole number") && questions[2].contains("at most 150"),
             "{questions:?}"

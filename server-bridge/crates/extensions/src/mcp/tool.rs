@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use agent::approval::Access;
 use agent::tool::look::{Ground, Looked, part};
-use agent::tool::{Beside, Call, Failure, Live, Outcome, Rules, Subject, Tool, ToolContext, visible};
+use agent::tool::{
+    Beside, Call, Failure, Live, Outcome, Question, Rules, Subject, Tool, ToolContext, visible,
+};
 use futures_util::future::BoxFuture;
 use rmcp::model::{ElicitResult, ElicitationAction};
 use sandbox::Sandbox;
@@ -249,7 +251,7 @@ impl Listener for Asking<'_, '_> {
 struct InChat<'a, 'c>(&'a ToolContext<'c>);
 
 impl Asker for InChat<'_, '_> {
-    async fn ask(&self, question: &str, options: &[String]) -> Option<String> {
-        self.0.host.ask(question, options).await.ok().flatten()
+    async fn ask(&self, question: &Question) -> Option<String> {
+        self.0.host.ask(question).await.ok().flatten()
     }
 }

@@ -12,8 +12,8 @@ use super::world::Log;
 use crate::approval::Access;
 use crate::tool::look::part;
 use crate::tool::{
-    Beside, Call, DelegationRequest, Failure, ForSubAgents, Ground, Live, Looked, Outcome, Rules, Subject,
-    Tool, ToolContext,
+    Beside, Call, DelegationRequest, Failure, ForSubAgents, Ground, Live, Looked, Outcome, Phrase, Question,
+    Rules, Subject, Tool, ToolContext,
 };
 
 /// A tool's behaviour.
@@ -215,10 +215,13 @@ impl FakeCall {
                 sleep(Duration::from_millis(100)).await;
                 Outcome::failed("it tidied up")
             }
-            Does::Asks => match context.host.ask(x, &["yes".to_owned()]).await? {
-                Some(words) => Outcome::done(words),
-                None => Outcome::failed("nobody answered"),
-            },
+            Does::Asks => {
+                let question = Question { text: vec![Phrase::theirs(x)], options: vec![Phrase::ours("yes")] };
+                match context.host.ask(&question).await? {
+                    Some(words) => Outcome::done(words),
+                    None => Outcome::failed("nobody answered"),
+                }
+            }
             Does::Writes(pieces) => {
                 for piece in 0..*pieces {
                     live(&format!("piece {piece};"));

@@ -212,6 +212,19 @@ async fn a_question_is_shown_until_it_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_option_that_was_chosen_in_another_language_is_the_one_that_was_offered() {
+    let rules = Rules::of(Access::Read).waits_for_its_user();
+    let world = world_with(&[("Ask", r#"{"x":"which?"}"#)], |log| Fake::new(log, "Ask", rules, Does::Asks));
+    world.set(|settings| settings.is_translated = true);
+    let turn = world.begin("go");
+    world.answer(Reply::Words(Some("<yes>".to_owned()))).await;
+    assert_eq!(turn.await.unwrap().unwrap().status, TurnStatus::Done);
+    // What is not the server's is shown as it is.
+    world.log.came(&[r#"card 2 Ask which? questions which? ["<yes>"]"#]);
+    assert_eq!(world.chat.results(), ["yes"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_question_that_nobody_answers_ends_after_its_patience() {
     let rules = Rules::of(Access::Read).waits_for_its_user();
     let world = world_with(&[("Ask", r#"{"x":"which?"}"#)], |log| Fake::new(log, "Ask", rules, Does::Asks));

@@ -109,6 +109,8 @@ pub(super) struct Settings {
     pub(super) allowed: HashSet<(String, String)>,
     /// True if a named sub-agent has been waiting too long.
     pub(super) is_closed: bool,
+    /// True if the server's words are shown in another language: as `<words>`.
+    pub(super) is_translated: bool,
     /// True if the commands of calls are on record.
     pub(super) has_command: bool,
     pub(super) agents: HashMap<String, SubAgent>,
@@ -156,6 +158,7 @@ impl Default for Chat {
             rulings: HashMap::new(),
             allowed: HashSet::new(),
             is_closed: false,
+            is_translated: false,
             has_command: true,
             agents: HashMap::new(),
             children: Vec::new(),
@@ -271,6 +274,11 @@ impl Chat {
     }
 
     fn ports(self: &Arc<Self>) -> Ports {
+        let chat = Arc::clone(self);
+        let say = move |text: &str| match chat.settings().is_translated {
+            true => format!("<{text}>"),
+            false => text.to_owned(),
+        };
         Ports {
             journal: Arc::clone(self) as _,
             display: Arc::clone(self) as _,
@@ -280,6 +288,7 @@ impl Chat {
             sub_agents: Arc::clone(self) as _,
             background: Arc::clone(self) as _,
             library: Library::default(),
+            say: Arc::new(say),
         }
     }
 

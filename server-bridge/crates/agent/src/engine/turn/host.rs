@@ -10,7 +10,7 @@ use crate::ask::{Ask, Kind};
 use crate::engine::agents;
 use crate::engine::ports::CallState;
 use crate::limits::QUESTION_PATIENCE;
-use crate::tool::{DelegationRequest, Failure, Host, Outcome, SampleRequest, Sampled};
+use crate::tool::{DelegationRequest, Failure, Host, Outcome, Question, SampleRequest, Sampled};
 
 /// A call's connection to its turn.
 pub(super) struct CallHost<'a> {
@@ -25,21 +25,22 @@ impl Host for CallHost<'_> {
         self.turn.ports.workplace.sandbox()
     }
 
-    fn ask<'a>(
-        &'a self,
-        question: &'a str,
-        options: &'a [String],
-    ) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async move {
             let Self { turn, begun, message } = *self;
+            let (text, options) = question.said(&*turn.ports.say);
             // Registered before the question is shown, so that no answer comes too early.
             let ask = Ask { kind: Kind::Words, patience: QUESTION_PATIENCE };
             let mut asking = turn.ports.permissions.ask(message, ask).await?;
-            let card = begun.card(CallState::Questions(question, options));
+            let card = begun.card(CallState::Questions(&text, &options));
             turn.display().call(message, card).await?;
             let answered = asking.words().await;
             turn.display().call(message, begun.card(CallState::Runs)).await?;
-            Ok(answered)
+            let answer = |words: String| {
+                let chosen = options.iter().position(|option| *option == words);
+                chosen.map_or(words, |at| question.options[at].words().to_owned())
+            };
+            Ok(answered.map(answer))
         })
     }
 

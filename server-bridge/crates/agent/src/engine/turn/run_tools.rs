@@ -361,7 +361,7 @@ impl Turn<'_> {
             self.display().call(message, begun.card(CallState::Runs)).await?;
         }
         let began = denied.is_none().then(Instant::now);
-        let output = Output::new(self.display(), message);
+        let output = Output::new(self.ports, message);
         let (mut outcome, stops) = match (denied, &begun.understood) {
             (Some(denied), _) => (denied, self.cancelled.is_cancelled().then_some(End::Cancelled)),
             (None, Ok(call)) => {

@@ -70,8 +70,8 @@ pub(super) fn enter(
     match own_namespace() {
         Ok(()) => {}
         Err(error) if is_lack(&error) => {
-            let why = "not permitted here (neither root nor a user namespace)";
-            return Ok(Entry::Impossible(format!("{why}: {error}")));
+            let why = format!("not permitted here (neither root nor a user namespace): {error}");
+            return Ok(Entry::Impossible(why));
         }
         Err(error) => return Err(during("own mount namespace")(error)),
     }

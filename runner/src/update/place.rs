@@ -19,10 +19,6 @@ pub(super) const RUNNING: &str = "/proc/self/exe";
 /// The suffix that the kernel adds to the path of a deleted file.
 const GONE: &[u8] = b" (deleted)";
 
-/// Advice if a runner cannot replace its program.
-const INSTEAD: &str = "paste the install line again: `sandbridge runner rotate NAME` and the settings on the server's web \
-    page show one";
-
 /// The path of the program that this process runs; by now there may be another file, or none.
 ///
 /// # Errors
@@ -52,7 +48,12 @@ pub(super) fn check(
     profile: Profile,
     own_root: bool,
 ) -> Result<(), String> {
-    let refuse = |why: String| Err(format!("{why}; {INSTEAD}"));
+    let refuse = |why: String| {
+        Err(format!(
+            "{why}; paste the install line again: `sandbridge runner rotate NAME` and the settings on the server's web page \
+             show one"
+        ))
+    };
     let directory = program.parent().unwrap_or(Path::new("/"));
     if !program.exists() {
         return refuse(format!("the running program is no longer in {}", program.display()));

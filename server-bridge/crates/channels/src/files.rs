@@ -13,7 +13,7 @@ use crate::house::Live;
 use crate::limits::{FILE_TIMEOUT, MEDIA_MAX, MEDIA_MAX_BYTES};
 
 impl Inner {
-    /// Stores the files of a message; returns their paths, and a sentence for each that could not be stored.
+    /// Stores the files of a message; returns their paths, and a sentence for each that could not be stored, in the user's language.
     pub(crate) async fn store_media(
         &self,
         platform: &dyn Platform,
@@ -24,6 +24,8 @@ impl Inner {
         // Only one file of a message is in memory at a time.
         let Ok(_place) = self.files_in.acquire().await else { return (paths, failures) };
         let deadline = Instant::now() + self.around.media_timeout;
+        let language = self.chats.language(user.id);
+        let mut fail = |text: String| failures.push(language.translated(&text).into_owned());
         for one in media.iter().take(MEDIA_MAX) {
             let name = match (one.name.trim(), one.kind) {
                 ("", MediaKind::Image) => "picture",
@@ -35,12 +37,12 @@ impl Inner {
                 Ok(path) => paths.push(path),
                 Err(why) => {
                     let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
-                    failures.push(format!("[the file {shown:?} was not stored: {why}]"));
+                    fail(format!("[the file {shown:?} was not stored: {why}]"));
                 }
             }
         }
         if media.len() > MEDIA_MAX {
-            failures.push(format!(
+            fail(format!(
                 "[{} more files were not stored: at most {MEDIA_MAX} files of a message are stored]",
                 media.len() - MEDIA_MAX
             ));

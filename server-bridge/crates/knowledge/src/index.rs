@@ -261,14 +261,18 @@ impl Source {
 
 /// The remark on a document that was not read completely; empty if it was.
 fn note_of(done: &Done) -> String {
-    let mut notes = Vec::new();
-    if done.broken_pages > 0 {
-        notes.push(format!("{} of {} pages could not be read", done.broken_pages, done.pages));
+    // Each sentence as a whole, as it is translated.
+    match (done.broken_pages, done.cut_pages) {
+        (0, 0) => String::new(),
+        (broken, 0) => format!("{broken} of {} pages could not be read", done.pages),
+        (0, cut) => format!("pages that were too long and are cut off: {cut}"),
+        (broken, cut) => {
+            format!(
+                "{broken} of {} pages could not be read; pages that were too long and are cut off: {cut}",
+                done.pages
+            )
+        }
     }
-    if done.cut_pages > 0 {
-        notes.push(format!("pages that were too long and are cut off: {}", done.cut_pages));
-    }
-    notes.join("; ")
 }
 
 /// Makes passages of pages, one after the other.

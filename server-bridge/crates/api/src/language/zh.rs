@@ -6,6 +6,7 @@ mod automations;
 mod channels;
 mod context;
 mod extensions;
+mod findings;
 mod groups;
 mod hooks;
 mod http_tools;
@@ -19,12 +20,13 @@ mod requests;
 mod rules;
 mod services;
 mod settings;
+mod updates;
 mod work;
 
 use super::Row;
 
 /// Every translated text.
-pub(super) const TABLES: [&[Row]; 20] = [
+pub(super) const TABLES: [&[Row]; 22] = [
     TABLE,
     work::TABLE,
     settings::TABLE,
@@ -45,6 +47,8 @@ pub(super) const TABLES: [&[Row]; 20] = [
     hooks::TABLE,
     machines::TABLE,
     packages::TABLE,
+    findings::TABLE,
+    updates::TABLE,
 ];
 
 /// Requests, chats and their commands, grouped by the part of the server they come from.

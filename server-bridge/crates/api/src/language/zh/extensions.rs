@@ -84,7 +84,7 @@ pub(super) const TABLE: &[Row] = &[
         "it waits for your approval; look at it, and approve it with `sandbridge hook approve`",
         "它在等待你批准；请先查看，再用 `sandbridge hook approve` 批准",
     ),
-    ("{}: its matcher or its condition does not fit this payload", "{0}：它的匹配器或条件与此事件内容不符"),
+    ("its matcher or its condition does not fit this payload", "它的匹配器或条件与此事件内容不符"),
     (
         "it needs a chat with an answer, for its model and its rules; try it in such a chat",
         "它需要一个已有回答的会话来提供模型和规则；请在这样的会话中试运行",
@@ -171,11 +171,13 @@ pub(super) const TABLE: &[Row] = &[
     ("the plugin's files cannot be written: {}", "无法写入插件的文件：{0*}"),
     ("/{} was not sent: {}", "未发送 /{0}：{1*}"),
     // Custom tools.
-    ("{}: the tool is not offered: {}", "{0}：不提供此工具：{1*}"),
-    ("{}: another file is already the tool {}", "{0}：工具 {1} 已由另一个文件提供"),
+    ("the tool is not offered: {}", "不提供此工具：{0*}"),
+    ("it is not a tool: {}", "不是工具：{0*}"),
+    ("only the first {} tools are used", "只使用前 {0} 个工具"),
+    ("another file is already the tool {}", "工具 {0} 已由另一个文件提供"),
     (
-        "{}: it is not a tool: make it executable with `chmod +x {}`",
-        "{0}：还不是工具：请用 `chmod +x {1}` 添加可执行权限",
+        "it is not a tool: make it executable with `chmod +x {}`",
+        "还不是工具：请用 `chmod +x {0}` 添加可执行权限",
     ),
     ("it exited with {}: {}", "退出码为 {0}：{1}"),
     ("it exited with {}", "退出码为 {0}"),
@@ -334,10 +336,14 @@ pub(super) const TABLE: &[Row] = &[
     ("its description is empty", "说明为空"),
     ("the server failed to run it; its log says why", "服务器未能运行它；原因见服务器日志"),
     (
-        "a tool's name can have only letters, digits, - and _, at most {}",
+        "a tool's name can have only letters, digits, - and _, at most {} characters",
         "工具名由英文字母、数字、- 和 _ 组成，最多 {0} 个字符",
     ),
-    ("{}: its content cannot be checked on this machine", "{0}：无法在这台机器上检查其内容"),
+    ("its content cannot be checked on this machine", "无法在这台机器上检查其内容"),
+    (
+        "left out of prompts, since the skills that always apply have more than {} bytes together",
+        "未加入提示词：始终适用的技能总计超过 {0} 字节",
+    ),
     // Hooks: what they decide, and why one failed.
     ("the document has {} bytes; at most {} are read", "文档为 {0} 字节；最多读取 {1} 字节"),
     ("the document is not valid JSON: {}", "文档不是有效的 JSON：{0}"),

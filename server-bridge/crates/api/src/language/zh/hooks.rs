@@ -113,4 +113,17 @@ pub(super) const TABLE: &[Row] = &[
         "服务器无法加载本轮的钩子；原因见服务器日志",
     ),
     ("the command's end was not reported", "没有收到命令的结束状态"),
+    // How a run of a hook ended.
+    ("allow: {}", "允许：{0}"),
+    ("ask: {}", "询问：{0}"),
+    ("deny: {}", "拒绝：{0}"),
+    ("defer: {}", "不作决定：{0}"),
+    ("stop: {}", "停止：{0}"),
+    ("failed: {}", "失败：{0*}"),
+    ("ask", "询问"),
+    ("defer", "不作决定"),
+    ("stop", "停止"),
+    ("adds context", "补充了上下文"),
+    ("nothing to say", "没有意见"),
+    ("your hooks", "你的钩子"),
 ];

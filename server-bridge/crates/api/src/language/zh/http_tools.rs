@@ -53,8 +53,9 @@ pub(super) const TABLE: &[Row] = &[
     ("none of its tools uses the secret {}", "其中没有工具使用密钥 {0}"),
     ("the arguments are not a JSON object: {}", "参数不是 JSON 对象：{0}"),
     // Documents.
-    ("{}: the tool {} is left out: {}", "{0}：忽略工具 {1}：{2*}"),
-    ("{}: the tool {} is defined twice; the first one is used", "{0}：工具 {1} 定义了两次；只使用第一个"),
+    ("the tool {} is left out: {}", "忽略工具 {0}：{1*}"),
+    ("the tool {} is defined twice; the first one is used", "工具 {0} 定义了两次；只使用第一个"),
+    ("your tools", "你的工具"),
     (
         "a workspace's tool can use no secrets; add it to your own tools instead",
         "工作区的工具不能使用密钥；请把它添加为你自己的工具",

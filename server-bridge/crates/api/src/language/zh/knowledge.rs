@@ -67,6 +67,10 @@ pub(super) const TABLE: &[Row] = &[
         "服务器每次读取此文档时都被终止；重新添加可再试一次",
     ),
     ("{} of {} pages could not be read", "{1} 页中有 {0} 页无法读取"),
+    (
+        "{} of {} pages could not be read; pages that were too long and are cut off: {}",
+        "{1} 页中有 {0} 页无法读取；另有 {2} 页过长，已截断",
+    ),
     ("pages that were too long and are cut off: {}", "{0} 页过长，已截断"),
     (
         "{}; its documents are kept; delete the collection if the folder no longer exists",

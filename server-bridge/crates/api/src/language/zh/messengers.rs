@@ -186,6 +186,11 @@ pub(super) const TABLE: &[Row] = &[
     ("no answer came", "没有收到响应"),
     ("the request took too long", "请求耗时过长"),
     ("the transfer took too long", "传输耗时过长"),
+    ("[the file {} was not stored: {}]", "[文件 {0} 未保存：{1*}]"),
+    (
+        "[{} more files were not stored: at most {} files of a message are stored]",
+        "[另有 {0} 个文件未保存：一条消息最多保存 {1} 个文件]",
+    ),
     ("the connection could not be made in time", "未能及时建立连接"),
     ("the message could not be sent in time", "未能及时发送消息"),
     ("the connection ended", "连接已断开"),

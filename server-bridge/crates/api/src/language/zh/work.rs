@@ -148,6 +148,8 @@ pub(super) const TABLE: &[Row] = &[
     ("no end after {} s", "{0} 秒后仍未结束"),
     // Commands in a chat.
     ("… {} characters left out so far …", "… 目前已省略 {0} 个字符 …"),
+    ("… {} characters not shown live …", "… 有 {0} 个字符未实时显示 …"),
+    ("… {} bytes of output were lost here …", "… 此处丢失了 {0} 字节的输出 …"),
     ("… {} characters left out; the model has them …", "… 省略了 {0} 个字符；模型可以看到 …"),
     (
         "… {} characters left out; the whole output is in {} on {} …",

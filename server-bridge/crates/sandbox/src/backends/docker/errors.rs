@@ -29,7 +29,7 @@ pub(super) fn failed(what: &str, error: &Error) -> RouteError {
             if message.contains("no space left on device") {
                 unavailable(format!("{what}: the engine's disk is full; make room there (docker system df)"))
             } else {
-                unavailable(format!("{what}: {message}"))
+                unavailable(format!("{what}: the engine says: {message}"))
             }
         }
         error => silent(error),

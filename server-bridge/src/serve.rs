@@ -261,11 +261,11 @@ impl Server {
             on_postgres: matches!(config.database, Location::Postgres(_)),
             one_person: config.one_person,
         };
-        let hub = Arc::new(Hub::default());
         // A page may be fetched before any model's provider is reached.
         tls::install_provider();
         config.models.check().map_err(StartError::Model)?;
         let chats = ChatService::new(store.clone(), sandboxes.clone(), config.models, config.internet);
+        let hub = Arc::new(Hub::new(chats.languages()));
         let events = chats.bus().subscribe(told::chats(Arc::clone(&hub)));
         let chats = chats.with_home(config.home.clone());
         let extensions = Extended::new(&chats, &store, &sandboxes, &config.home, &config.reachable);

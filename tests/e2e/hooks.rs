@@ -199,7 +199,7 @@ fn an_approval_is_of_one_workspace_and_of_files_whose_content_is_known() {
     fs::File::options().write(true).open(world.path("hook.sh")).unwrap().set_len((1 << 30) + 1).unwrap();
     let list = listed("laptop");
     assert_eq!(list["hooks"].as_array().unwrap().len(), 0, "{list}");
-    assert!(list["problems"][0].as_str().unwrap().contains("hook.sh"), "{list}");
+    assert!(list["problems"][0]["text"].as_str().unwrap().contains("hook.sh"), "{list}");
     for hash in [hash.as_str(), listed("other")["hooks"][0]["hash"].as_str().unwrap()] {
         let refused = world.alice.run(&["hook", "approve", hash, "--on", "laptop", "--yes"]);
         assert!(refused.code != 0, "{refused:?}");

@@ -289,7 +289,7 @@ fn a_workspaces_tool_waits_for_approval_until_it_changes_and_has_no_secrets() {
     assert!(!world.model.asked()[0].tools().contains(&"search_tools".to_owned()));
     let list = tools.list();
     assert_eq!(list["tools"].as_array().unwrap().len(), 1, "{list}");
-    assert!(list["problems"][0].as_str().unwrap().contains("can use no secrets"), "{list}");
+    assert!(list["problems"][0]["text"].as_str().unwrap().contains("can use no secrets"), "{list}");
     assert_eq!(tools.named("repo")["state"], "waiting");
     assert!(tools.call("repo", json!({})).1.contains("waits for your approval"));
     let refused = world.alice.run(&["http-tool", "approve", "repo"]);

@@ -49,7 +49,7 @@ fn a_directory_of_a_runner_is_a_marketplace_and_another_copy_there_is_noticed_by
     let names: Vec<&str> =
         added["plugins"].as_array().unwrap().iter().map(|plugin| plugin["name"].as_str().unwrap()).collect();
     assert_eq!((names, &added["owner"]), (vec!["style", "away", "git"], &json!("Ada")), "{added}");
-    assert!(added["problems"][0].as_str().unwrap().contains("plugins[3]"), "{added}");
+    assert_eq!(added["problems"][0]["place"], "plugins[3]", "{added}");
     let shown = world.run(&["plugin", "marketplace", "list"]).stdout;
     assert!(shown.contains("style@tools") && shown.contains("How we write"), "{shown}");
     let elsewhere = world.alice.run(&["plugin", "install", "git@tools", "--yes"]);

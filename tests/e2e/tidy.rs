@@ -227,6 +227,25 @@ fn the_web_layer_names_nothing_of_the_store() {
     }
 }
 
+/// `web::json::Json` writes the texts of documents in the language of the request; axum's would write them in English.
+#[test]
+fn answers_are_written_in_the_language_of_their_request() {
+    let folder = "server-bridge/src/web/";
+    let is_answer =
+        |file: &String| file.starts_with(folder) && file.ends_with(".rs") && !file.ends_with("/extract.rs");
+    let files: Vec<String> = tracked_files().into_iter().filter(is_answer).collect();
+    assert!(files.len() > 50, "{folder} is somewhere else");
+    for file in files {
+        let text = std::fs::read_to_string(root().join(&file)).unwrap();
+        let is_axums = |statement: &&str| {
+            let words = || statement.split(|letter: char| !letter.is_alphanumeric());
+            words().any(|word| word == "axum") && words().any(|word| word == "Json")
+        };
+        let found = text.split(';').find(is_axums);
+        assert!(found.is_none(), "{file}: use crate::web::json::Json: {}", found.unwrap_or_default());
+    }
+}
+
 #[test]
 fn source_files_stay_readable() {
     for file in tracked_files() {

@@ -57,7 +57,12 @@ impl World {
     }
 
     fn problems(&self) -> String {
-        self.alice.json(&["trust", "list", "--json"])["problems"].to_string()
+        let list = self.alice.json(&["trust", "list", "--json"]);
+        let problems = list["problems"].as_array().unwrap().iter();
+        let lines = problems.map(|problem| {
+            format!("{}: {}", problem["origin"].as_str().unwrap(), problem["text"].as_str().unwrap())
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

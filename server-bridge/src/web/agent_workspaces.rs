@@ -1,12 +1,12 @@
 //! Workspaces of a group's agents.
 
 use api::workspace::{AgentTemplate, AgentWorkspace, WorkspaceMake};
-use axum::Json;
 use axum::extract::{Path, State};
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -35,11 +35,9 @@ pub async fn templates(
 pub async fn show(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path((group, handle)): Path<(i64, String)>,
 ) -> Result<Json<AgentWorkspace>, ApiError> {
-    let workspace = state.groups.workspace(&caller.user, group, &handle).await?;
-    Ok(Json(translated(&wanted, workspace)))
+    Ok(Json(state.groups.workspace(&caller.user, group, &handle).await?))
 }
 
 /// Make the folder of one of the caller's own agents, and those of its documents that are missing, on its machine; what exists is kept.
@@ -52,11 +50,5 @@ pub async fn make(
     Path((group, handle)): Path<(i64, String)>,
     extract::Json(make): extract::Json<WorkspaceMake>,
 ) -> Result<Json<AgentWorkspace>, ApiError> {
-    let workspace = state.groups.make_workspace(&caller.user, group, &handle, make, wanted.0).await?;
-    Ok(Json(translated(&wanted, workspace)))
-}
-
-fn translated(wanted: &Wanted, mut workspace: AgentWorkspace) -> AgentWorkspace {
-    workspace.files.iter_mut().for_each(|file| wanted.translate(&mut file.reason));
-    workspace
+    Ok(Json(state.groups.make_workspace(&caller.user, group, &handle, make, wanted.0).await?))
 }

@@ -3,10 +3,8 @@
 use agent::approval::Mode;
 use agent::tool::words_of;
 use api::chat::SubAgentView;
-use api::language::Language;
 use api::settings::{ApprovalRuleView, PreferencesView};
 use api::words::Approval;
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::{ApprovalRule, Preferences, SubAgent};
@@ -15,7 +13,7 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::language::Wanted;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -74,10 +72,9 @@ pub async fn set_preferences(
 pub async fn approval_rules(
     State(state): State<AppState>,
     caller: Caller,
-    Wanted(language): Wanted,
 ) -> Result<Json<Vec<ApprovalRuleView>>, ApiError> {
     let rules = state.chats.approval_rules(caller.user.id).await?;
-    Ok(Json(rules.into_iter().map(|rule| approval_rule_view(rule, language)).collect()))
+    Ok(Json(rules.into_iter().map(approval_rule_view).collect()))
 }
 
 /// Revoke an approval: the next such call needs approval again.
@@ -110,14 +107,14 @@ fn preferences_view(Preferences { instructions, language, approval }: Preference
     PreferencesView { instructions, language, approval: approval.map(|mode| mode.as_str().into()) }
 }
 
-fn approval_rule_view(rule: ApprovalRule, language: Language) -> ApprovalRuleView {
+fn approval_rule_view(rule: ApprovalRule) -> ApprovalRuleView {
     ApprovalRuleView {
         id: rule.id,
         chat_id: rule.chat_id.to_string(),
         chat_title: rule.chat_title,
         tool: rule.tool,
         subject: words_of(&rule.subject),
-        scope: language.translated(&rule.scope).into_owned(),
+        scope: rule.scope,
         created_at: rule.created_at_ms,
     }
 }

@@ -1,7 +1,6 @@
 //! Files attached to a message: they are stored where the chat's work goes, and its agent opens them there.
 
 use api::chat::AttachmentView;
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -13,6 +12,7 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -2,7 +2,6 @@
 
 use accounts::{AuditRecord, Trail};
 use api::audit::{AuditPage, AuditView};
-use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -11,6 +10,7 @@ use crate::limits::AUDIT_PAGE_ROWS;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -6,7 +6,6 @@ use api::automation::{
 };
 use automation::limits::DELIVERY_MAX_BYTES;
 use automation::receive::Received;
-use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -21,6 +20,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;

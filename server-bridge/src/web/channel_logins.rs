@@ -2,13 +2,13 @@
 
 use api::channel::{ChannelLoggedIn, ChannelLoginList, ChannelLoginStart};
 use api::mcp::{McpLogin, McpLoginEnd};
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use api::channel::{ChannelCode, ChannelList, ChannelNotices, ChannelPut, ChannelTested, ChannelView};
-use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -15,7 +14,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::language::Wanted;
+use crate::web::json::Json;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -36,18 +35,8 @@ pub(in crate::web) fn routes() -> Routes {
 
 /// The messengers, the accounts that the caller may link to, and the links.
 #[utoipa::path(get, path = "/api/v1/channels", tag = "channels", responses((status = 200, body = ChannelList)))]
-pub async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    wanted: Wanted,
-) -> Result<Json<ChannelList>, ApiError> {
-    let mut found = state.channels.list(&caller.user).await?;
-    for setup in found.kinds.iter_mut().flat_map(|kind| &mut kind.setup) {
-        wanted.translate(&mut setup.label);
-        wanted.translate(&mut setup.help);
-    }
-    found.channels.iter_mut().for_each(|channel| translate_view(&wanted, channel));
-    Ok(Json(found))
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<ChannelList>, ApiError> {
+    Ok(Json(state.channels.list(&caller.user).await?))
 }
 
 /// Make an account of the caller's own, or change the one with this name, and connect it. Secrets cannot be read again. Needs a session.
@@ -56,13 +45,10 @@ pub async fn list(
 pub async fn put(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(name): Path<String>,
     extract::Json(put): extract::Json<ChannelPut>,
 ) -> Result<Json<ChannelView>, ApiError> {
-    let mut saved = state.channels.put(&caller.user, &name, put).await?;
-    translate_view(&wanted, &mut saved);
-    Ok(Json(saved))
+    Ok(Json(state.channels.put(&caller.user, &name, put).await?))
 }
 
 /// Remove an account of the caller's own, with its links; the chats stay. Needs a session.
@@ -83,12 +69,9 @@ pub async fn remove(
 pub async fn test(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(name): Path<String>,
 ) -> Result<Json<ChannelTested>, ApiError> {
-    let mut tested = state.channels.test(&caller.user, &name).await?;
-    wanted.translate(&mut tested.error);
-    Ok(Json(tested))
+    Ok(Json(state.channels.test(&caller.user, &name).await?))
 }
 
 /// Get a code that links the person who sends it to the account with the caller: for 10 minutes, once. An earlier code ends. Needs a
@@ -155,9 +138,4 @@ pub async fn deliver(
     let answer = state.channels.deliver(id, &headers, &body).await?;
     state.refused_deliveries.refund(&address_key);
     Ok(Json(answer))
-}
-
-fn translate_view(wanted: &Wanted, channel: &mut ChannelView) {
-    wanted.translate(&mut channel.last_error);
-    wanted.translate(&mut channel.gap);
 }

@@ -1,7 +1,6 @@
 //! Copying conversations, and exporting them as files.
 
 use api::chat::{ChatView, ExportView, Fork};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -15,6 +14,7 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -1,7 +1,6 @@
 //! A conversation with its details.
 
 use api::chat::{ChatDetail, ContextView};
-use axum::Json;
 use axum::extract::{Path, State};
 use chats::{ContextUse, Detail, chat_view};
 
@@ -9,6 +8,7 @@ use crate::limits::USAGE_MAX_DAYS;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -1,7 +1,6 @@
 //! Taking back parts of a conversation.
 
 use api::turn::{FileView, Rewind, TakenBackView, Undo};
-use axum::Json;
 use axum::extract::{Path, State};
 use chats::{MessageId, RestoredFile, TakeBack, TakenBack, Turns, message_view};
 
@@ -9,6 +8,7 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

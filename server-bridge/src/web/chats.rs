@@ -6,7 +6,6 @@ use api::chat::{
     BoundView, Cancelled, ChatView, FoundView, MessagePage, NewMessage, NewTitle, PostedView, RunnerChoice,
 };
 use api::turn::{ApprovalAnswer, ApprovalMode};
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::{Author, ChatId, Find, Found, MessageId, Page, Saying, chat_view, message_view, shown_view};
@@ -16,6 +15,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -1,7 +1,6 @@
 //! The commands of a chat.
 
 use api::chat::CommandView;
-use axum::Json;
 use axum::extract::{Path, Query, State};
 use chats::command_usages;
 use serde::Deserialize;
@@ -10,6 +9,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
+use crate::web::json::Json;
 use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;

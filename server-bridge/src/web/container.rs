@@ -2,7 +2,6 @@
 
 use api::container::{CommittedView, ContainerView};
 use api::words::ContainerLimit;
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -16,6 +15,7 @@ use execs::sandbox_user;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -2,10 +2,11 @@
 
 use accounts::limits::{SIGN_IN_LIFETIME, TICKET_LIFETIME};
 use api::error::{ErrorBody, ErrorView};
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sandbox::{RouteError, SandboxError};
+
+use crate::web::json::Json;
 
 /// A failed request: a status, a kind for programs, and a text for people that says what to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +66,6 @@ impl IntoResponse for ApiError {
         if let Some(seconds) = self.retry_after_s {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
-        // The translation takes its text from here.
-        response.extensions_mut().insert(self);
         response
     }
 }

@@ -6,7 +6,6 @@ use api::group::{
     GroupPut, GroupView,
 };
 use api::words::EntryAuthor;
-use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -15,6 +14,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::language::Wanted;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
@@ -190,13 +190,14 @@ pub async fn set_lead(
 pub async fn entries(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(group): Path<i64>,
     Query(query): Query<PartQuery>,
+    Wanted(language): Wanted,
 ) -> Result<Json<GroupEntries>, ApiError> {
     let mut found = state.groups.entries(&caller.user, group, query.after, query.before).await?;
     let of_server = found.entries.iter_mut().filter(|entry| entry.kind == EntryAuthor::Server);
-    of_server.for_each(|entry| wanted.translate(&mut entry.text));
+    // In other entries, the same field has what a person or an agent said.
+    of_server.for_each(|entry| entry.text = language.translated(&entry.text).into_owned());
     Ok(Json(found))
 }
 
@@ -205,12 +206,10 @@ pub async fn entries(
 pub async fn post(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(group): Path<i64>,
     extract::Json(post): extract::Json<GroupPost>,
 ) -> Result<(StatusCode, Json<GroupPosted>), ApiError> {
-    let mut posted = state.groups.post(&caller.user, group, post).await?;
-    posted.notes.iter_mut().for_each(|note| wanted.translate(note));
+    let posted = state.groups.post(&caller.user, group, post).await?;
     Ok((StatusCode::ACCEPTED, Json(posted)))
 }
 
@@ -219,12 +218,9 @@ pub async fn post(
 pub async fn calls(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(group): Path<i64>,
 ) -> Result<Json<Vec<GroupCall>>, ApiError> {
-    let mut calls = state.groups.calls(&caller.user, group).await?;
-    calls.iter_mut().for_each(|call| wanted.translate(&mut call.reason));
-    Ok(Json(calls))
+    Ok(Json(state.groups.calls(&caller.user, group).await?))
 }
 
 /// Stop a call. The person who asked may, the agent's owner, and editors.
@@ -275,12 +271,11 @@ pub async fn remove_chain(
 pub async fn begin_run(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path((group, name)): Path<(i64, String)>,
     extract::Json(start): extract::Json<ChainStart>,
 ) -> Result<(StatusCode, Json<ChainRunView>), ApiError> {
     let run = state.groups.begin_run(&caller.user, group, &name, start).await?;
-    Ok((StatusCode::ACCEPTED, Json(translated(&wanted, run))))
+    Ok((StatusCode::ACCEPTED, Json(run)))
 }
 
 /// The runs of a group's chains without their outputs, the newest first, older than `before`; 20 at most.
@@ -288,12 +283,10 @@ pub async fn begin_run(
 pub async fn runs(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(group): Path<i64>,
     Query(query): Query<PartQuery>,
 ) -> Result<Json<Vec<ChainRunView>>, ApiError> {
-    let runs = state.groups.runs(&caller.user, group, query.before).await?;
-    Ok(Json(runs.into_iter().map(|run| translated(&wanted, run)).collect()))
+    Ok(Json(state.groups.runs(&caller.user, group, query.before).await?))
 }
 
 /// A run of a chain, with its steps and its open gate.
@@ -301,10 +294,9 @@ pub async fn runs(
 pub async fn run(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path((group, run)): Path<(i64, i64)>,
 ) -> Result<Json<ChainRunView>, ApiError> {
-    Ok(Json(translated(&wanted, state.groups.run(&caller.user, group, run).await?)))
+    Ok(Json(state.groups.run(&caller.user, group, run).await?))
 }
 
 /// Stop a run of a chain.
@@ -312,10 +304,9 @@ pub async fn run(
 pub async fn stop_run(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path((group, run)): Path<(i64, i64)>,
 ) -> Result<Json<ChainRunView>, ApiError> {
-    Ok(Json(translated(&wanted, state.groups.stop_run(&caller.user, group, run).await?)))
+    Ok(Json(state.groups.stop_run(&caller.user, group, run).await?))
 }
 
 /// Answer a gate; the first answer counts. Needs a session, since a person decides.
@@ -323,18 +314,8 @@ pub async fn stop_run(
 pub async fn answer_gate(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path((group, gate)): Path<(i64, i64)>,
     extract::Json(answer): extract::Json<GateAnswer>,
 ) -> Result<Json<ChainRunView>, ApiError> {
-    Ok(Json(translated(&wanted, state.groups.answer_gate(&caller.user, group, gate, answer).await?)))
-}
-
-/// A run whose texts of the server are in the language of the request.
-fn translated(wanted: &Wanted, mut run: ChainRunView) -> ChainRunView {
-    run.steps.iter_mut().for_each(|step| wanted.translate(&mut step.error));
-    if let Some(gate) = &mut run.gate {
-        wanted.translate(&mut gate.question);
-    }
-    run
+    Ok(Json(state.groups.answer_gate(&caller.user, group, gate, answer).await?))
 }

@@ -1,13 +1,13 @@
 //! The caller's hooks.
 
 use api::hooks::{HookApproval, HookDocument, HookList, HookRunView, HookTrial, HookTrialView};
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::place_query::PlaceQuery;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;

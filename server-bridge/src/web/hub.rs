@@ -17,6 +17,7 @@ use std::time::Instant;
 use accounts::UserId;
 use api::event::Event;
 use bytes::Bytes;
+use chats::Languages;
 use tokio::sync::watch;
 
 use crate::limits::EVENTS_KEPT_OF_ALL_BYTES;
@@ -26,6 +27,8 @@ use feed::{Feed, Taken};
 #[derive(Debug)]
 pub struct Hub {
     epoch: String,
+    /// For the texts of the server in events.
+    languages: Arc<Languages>,
     feeds: Mutex<Feeds>,
 }
 
@@ -63,14 +66,13 @@ pub enum Heard {
     Lagged(u64),
 }
 
-impl Default for Hub {
-    fn default() -> Self {
-        let epoch = format!("{:016x}", rand::random::<u64>());
-        Self { epoch, feeds: Mutex::default() }
-    }
-}
-
 impl Hub {
+    /// A hub without listeners, for users who speak these languages.
+    pub fn new(languages: Arc<Languages>) -> Self {
+        let epoch = format!("{:016x}", rand::random::<u64>());
+        Self { epoch, languages, feeds: Mutex::default() }
+    }
+
     /// The id of this server run: 16 hex digits.
     pub fn epoch(&self) -> &str {
         &self.epoch
@@ -82,7 +84,7 @@ impl Hub {
         if !self.lock().counts(user, Instant::now()) {
             return;
         }
-        match serde_json::to_string(event) {
+        match self.languages.of(user).to_json(event) {
             Ok(text) => self.lock().publish(user, &text, Instant::now()),
             Err(error) => tracing::error!(%error, "an event cannot be written as JSON"),
         }

@@ -4,7 +4,6 @@ use api::knowledge::{
     CollectionDraft, CollectionList, CollectionView, DocumentList, DocumentPage, DocumentView, Found,
     KnowledgeStatus, Question, ShareWith, SyncRequest,
 };
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -14,7 +13,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::language::Wanted;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -67,16 +66,8 @@ pub struct PagesQuery {
 
 /// The collections that the caller may search.
 #[utoipa::path(get, path = "/api/v1/knowledge/collections", tag = "knowledge", responses((status = 200, body = CollectionList)))]
-pub async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    wanted: Wanted,
-) -> Result<Json<CollectionList>, ApiError> {
-    let mut collections = state.extensions.knowledge.collections(&caller.user).await?;
-    for one in &mut collections {
-        translate(&wanted, &mut one.sync_note);
-        translate(&wanted, &mut one.search_note);
-    }
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<CollectionList>, ApiError> {
+    let collections = state.extensions.knowledge.collections(&caller.user).await?;
     Ok(Json(CollectionList { collections }))
 }
 
@@ -98,13 +89,9 @@ pub async fn create(
 pub async fn show(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(collection): Path<String>,
 ) -> Result<Json<CollectionView>, ApiError> {
-    let mut found = state.extensions.knowledge.collection(&caller.user, &collection).await?;
-    translate(&wanted, &mut found.sync_note);
-    translate(&wanted, &mut found.search_note);
-    Ok(Json(found))
+    Ok(Json(state.extensions.knowledge.collection(&caller.user, &collection).await?))
 }
 
 /// Delete one of the caller's own collections, with its documents and their index.
@@ -126,12 +113,10 @@ pub async fn remove(
 pub async fn documents(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     Path(collection): Path<String>,
     extract::Query(query): extract::Query<DocumentsQuery>,
 ) -> Result<Json<DocumentList>, ApiError> {
-    let mut documents = state.extensions.knowledge.documents(&caller.user, &collection, &query.after).await?;
-    documents.iter_mut().for_each(|one| translate(&wanted, &mut one.note));
+    let documents = state.extensions.knowledge.documents(&caller.user, &collection, &query.after).await?;
     Ok(Json(DocumentList { documents }))
 }
 
@@ -214,15 +199,12 @@ pub async fn sync(
 pub async fn search(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     extract::Json(question): extract::Json<Question>,
 ) -> Result<Json<Found>, ApiError> {
     let most = question.limit.unwrap_or(FOUND) as usize;
     let collection = question.collection.as_deref();
     let knowledge = &state.extensions.knowledge;
-    let mut found = knowledge.find(&caller.user, &question.query, collection, most).await?;
-    found.notes.iter_mut().for_each(|note| translate(&wanted, note));
-    Ok(Json(found))
+    Ok(Json(knowledge.find(&caller.user, &question.query, collection, most).await?))
 }
 
 /// The documents and folders of the caller that wait to be indexed.
@@ -232,9 +214,4 @@ pub async fn status(
     caller: Caller,
 ) -> Result<Json<KnowledgeStatus>, ApiError> {
     Ok(Json(state.extensions.knowledge.status(&caller.user).await?))
-}
-
-/// Translates a note, which is stored in English, into the language of the request.
-fn translate(wanted: &Wanted, note: &mut String) {
-    *note = wanted.0.translated(note).into_owned();
 }

@@ -1,16 +1,22 @@
 //! The language of the server's texts in answers: the one that the request asks for.
+//!
+//! The middleware [`keep`] keeps it while the request is answered, and [`Json`](crate::web::json::Json), which writes every document and
+//! every error, translates the fields that are declared as texts. A handler translates only what is a text of the server in some
+//! documents and a person's in others.
 
 use std::convert::Infallible;
 
 use api::language::Language;
-use axum::Json;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use tokio::task_local;
 
-use crate::web::error::ApiError;
+task_local! {
+    static OF_REQUEST: Language;
+}
 
 /// The language that a request asks for.
 pub struct Wanted(pub Language);
@@ -23,27 +29,23 @@ impl<S: Send + Sync> FromRequestParts<S> for Wanted {
     }
 }
 
-impl Wanted {
-    /// Translates a text of the server, which is kept in English, into this language.
-    pub(in crate::web) fn translate(&self, text: &mut String) {
-        *text = self.0.translated(text).into_owned();
-    }
-}
-
 /// The language that the headers ask for, if any.
 pub fn named(headers: &HeaderMap) -> Option<Language> {
     headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok().map(Language::of_header)
 }
 
-/// Translates the text of every error into the language of its request.
-pub async fn translate_errors(request: Request, next: Next) -> Response {
+/// The language that the current request asks for; English outside of requests.
+pub fn of_request() -> Language {
+    OF_REQUEST.try_with(|language| *language).unwrap_or_default()
+}
+
+/// The middleware that keeps a request's language while it is answered.
+pub async fn keep(request: Request, next: Next) -> Response {
     let language = named(request.headers()).unwrap_or_default();
-    let mut response = next.run(request).await;
-    let error = response.extensions_mut().remove::<ApiError>();
-    let Some(error) = error.filter(|_| language != Language::English) else { return response };
-    let message = language.translated(&error.message).into_owned();
-    let (_, body) = Json(ApiError { message, ..error }.body()).into_response().into_parts();
-    let (mut parts, _) = response.into_parts();
-    parts.headers.remove(header::CONTENT_LENGTH);
-    Response::from_parts(parts, body)
+    OF_REQUEST.scope(language, next.run(request)).await
+}
+
+/// The same in another task, which does a part of the request.
+pub fn keep_in_task<F: Future>(part: F) -> impl Future<Output = F::Output> {
+    OF_REQUEST.scope(of_request(), part)
 }

@@ -4,13 +4,13 @@ use api::mcp::{
     McpApproval, McpLoggedIn, McpLogin, McpLoginEnd, McpLoginStart, McpServerEntry, McpServerList,
     McpServerView,
 };
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::place_query::PlaceQuery;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;

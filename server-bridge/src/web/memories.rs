@@ -6,7 +6,6 @@ use api::memory::{
     ForgetAbout, Forgotten, MemoryAgent, MemoryDetail, MemoryEdit, MemoryQuery, MemoryRevisionView,
     MemorySettingsView, MemoryView, NewMemory, ReplacedMemory,
 };
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::MemorySettings;
@@ -15,6 +14,7 @@ use memory::{MemoryItem, MemoryKind, MemoryReplacement, MemoryRevision, MemorySc
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -26,6 +26,7 @@
 //! | [`ready`] | whether the server takes work |
 //! | [`state`] | the state shared by all requests: accounts, router, chats, hub, rate limits |
 //! | [`error`], [`extract`] | the error contract |
+//! | [`json`], [`language`] | documents as answers, in the language of the request |
 //!
 //! A new route: a handler in the file of its area, with its description (`#[utoipa::path]`), and a line in the `routes` function
 //! there, with the keys that open it. A new area: its file, and a line in [`routes()`]. Its documents are types of crate `api`, a caller in the
@@ -66,6 +67,7 @@ pub mod hooks;
 pub mod http_tools;
 pub mod hub;
 pub mod install;
+pub mod json;
 pub mod keys;
 pub mod knowledge;
 pub mod language;
@@ -194,7 +196,7 @@ pub fn router(state: AppState) -> Router {
     };
     routed
         .layer(from_fn_with_state(state.clone(), guard::guard))
-        .layer(from_fn(language::translate_errors))
+        .layer(from_fn(language::keep))
         .layer(from_fn(metrics::count))
         .with_state(state)
 }
@@ -205,7 +207,7 @@ async fn to_its_end(State(state): State<AppState>, request: Request, next: Next)
     if request.method().is_safe() {
         return next.run(request).await;
     }
-    match state.tasks.spawn(next.run(request)).await {
+    match state.tasks.spawn(language::keep_in_task(next.run(request))).await {
         Ok(response) => response,
         Err(error) => ApiError::internal(&error).into_response(),
     }

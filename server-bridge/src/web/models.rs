@@ -2,7 +2,6 @@
 
 use api::model::PriceDocument;
 use api::model::{ModelChoice, ModelDocument, ModelList, SubscriptionDocument, SubscriptionView, TrialView};
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use chats::models::{Provider, SERVER, Secret, Subscription, Tier, TierModel};
@@ -15,6 +14,7 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -3,7 +3,6 @@
 use accounts::{Node, NodeState};
 use api::node::{NodePut, NodeView};
 use api::words;
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -12,6 +11,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -4,13 +4,13 @@ use api::plugin::{
     MarketplaceList, MarketplaceView, NewMarketplace, NewPlugin, PluginChange, PluginList, PluginSharing,
     PluginView, ShelfList,
 };
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

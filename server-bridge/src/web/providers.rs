@@ -1,13 +1,13 @@
 //! A model's provider before its subscription is stored: its models, and a trial of one of them.
 
 use api::model::{OfferedModels, ProviderDocument, SubscriptionDocument, TrialView};
-use axum::Json;
 use axum::extract::State;
 use chats::subscriptions::{Offered, Trial};
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::models::{new_subscription, trial_view};
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;

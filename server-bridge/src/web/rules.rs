@@ -1,14 +1,13 @@
 //! The caller's permission rules.
 
 use api::rules::{NewRule, RuleTrial, RuleTrialView, RuleView};
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::language::Wanted;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -25,13 +24,8 @@ pub(in crate::web) fn routes() -> Routes {
 /// The rules that hold for the caller: the administrator's, the caller's own, those of the workspace of the active runner, and those
 /// of the server itself.
 #[utoipa::path(get, path = "/api/v1/rules", tag = "settings", responses((status = 200, body = [RuleView])))]
-pub async fn list(
-    State(state): State<AppState>,
-    caller: Caller,
-    wanted: Wanted,
-) -> Result<Json<Vec<RuleView>>, ApiError> {
-    let rules = state.chats.rules(&caller.user).await?;
-    Ok(Json(rules.into_iter().map(|rule| translated(&wanted, rule)).collect()))
+pub async fn list(State(state): State<AppState>, caller: Caller) -> Result<Json<Vec<RuleView>>, ApiError> {
+    Ok(Json(state.chats.rules(&caller.user).await?))
 }
 
 /// Add a rule of the caller's, for all chats or for one. Needs a session: no key changes rules.
@@ -40,11 +34,10 @@ pub async fn list(
 pub async fn add(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     extract::Json(new): extract::Json<NewRule>,
 ) -> Result<(StatusCode, Json<RuleView>), ApiError> {
     let added = state.chats.add_rule(&caller.user, &new).await?;
-    Ok((StatusCode::CREATED, Json(translated(&wanted, added))))
+    Ok((StatusCode::CREATED, Json(added)))
 }
 
 /// Remove a rule of the caller's: it no longer applies from the next call on. Needs a session: no key changes rules.
@@ -66,16 +59,7 @@ pub async fn remove(
 pub async fn attempt(
     State(state): State<AppState>,
     caller: Caller,
-    wanted: Wanted,
     extract::Json(trial): extract::Json<RuleTrial>,
 ) -> Result<Json<RuleTrialView>, ApiError> {
-    let mut tried = state.chats.try_rules(&caller.user, &trial).await?;
-    wanted.translate(&mut tried.reason);
-    Ok(Json(tried))
-}
-
-/// A rule whose remarks are in the language of the request.
-fn translated(wanted: &Wanted, mut rule: RuleView) -> RuleView {
-    rule.warnings.iter_mut().for_each(|warning| wanted.translate(warning));
-    rule
+    Ok(Json(state.chats.try_rules(&caller.user, &trial).await?))
 }

@@ -1,7 +1,6 @@
 //! Runners that are older than this server, and replacing them by the one that it hands out.
 
 use api::runner::{UpdateStarted, UpdateView};
-use axum::Json;
 use axum::extract::{Path, State};
 use sandbox::{RouteError, RunnerFacts};
 use tokio::time::timeout;
@@ -12,6 +11,7 @@ use crate::limits::RUNNER_UPDATE_TIMEOUT;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::install::HandOut;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -6,7 +6,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use accounts::{Accounts, NewToken, Runner, User, UserId};
 use api::event::Event;
 use api::runner::{LayerView, NewRunner, RunAsView, RunnerView, TokenView};
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use sandbox::{Layer, RunAsNames, RunnerFacts, RunnerState, SandboxRouter};
@@ -18,6 +17,7 @@ use crate::web::error::ApiError;
 use crate::web::extract;
 use crate::web::guard::host;
 use crate::web::install::{self, HandOut};
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::runner_updates::offer;
 use crate::web::scope::Access;
@@ -191,7 +191,15 @@ fn run_as_view(names: RunAsNames) -> RunAsView {
 }
 
 fn layer_view(layer: Layer) -> LayerView {
-    LayerView { name: layer.name, holds: layer.holds, detail: layer.detail }
+    // A runner says it in words; they are translated for clients, which could not tell from them.
+    let is_off =
+        layer.name == "network" || layer.name == "limits" && layer.detail.starts_with("switched off");
+    LayerView {
+        name: layer.name,
+        holds: layer.holds,
+        by_choice: is_off && !layer.holds,
+        detail: layer.detail,
+    }
 }
 
 /// The server's address for the machine: the same as for the client that asks.
@@ -227,6 +235,18 @@ fn runner_command(base: &str, name: &str, token: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_layer_that_its_user_left_out_is_not_missing() {
+        let by_choice = |name: &str, holds: bool, detail: &str| {
+            layer_view(Layer { name: name.to_owned(), holds, detail: detail.to_owned() }).by_choice
+        };
+        assert!(by_choice("network", false, "all: what this machine reaches, its own services included"));
+        assert!(by_choice("limits", false, "switched off: unlimited memory, processes and processors"));
+        assert!(!by_choice("limits", false, "the kernel has no cgroups"));
+        assert!(!by_choice("landlock", false, "switched off"));
+        assert!(!by_choice("network", true, "none: no sockets but those of the file system"));
+    }
 
     #[test]
     fn the_command_follows_how_the_server_is_reached() {

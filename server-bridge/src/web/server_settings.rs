@@ -1,12 +1,12 @@
 //! The settings of the whole server, for administrators.
 
 use api::server_settings::{ServerSettings, ServerSettingsChange};
-use axum::Json;
 use axum::extract::State;
 
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

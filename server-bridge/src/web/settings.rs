@@ -2,7 +2,6 @@
 
 use api::settings::{ChoiceView, SettingsChange, SettingsChanged, SettingsView};
 use api::words::ChoiceKind;
-use axum::Json;
 use axum::extract::State;
 use execs::sandbox_user;
 use sandbox::{Choice, RouteRequest, Target};
@@ -10,7 +9,7 @@ use sandbox::{Choice, RouteRequest, Target};
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
-use crate::web::language::Wanted;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -25,11 +24,7 @@ const AUTO: &str = "auto";
 
 /// The caller's settings.
 #[utoipa::path(get, path = "/api/v1/settings", tag = "settings", responses((status = 200, body = SettingsView)))]
-pub async fn show(
-    State(state): State<AppState>,
-    caller: Caller,
-    Wanted(language): Wanted,
-) -> Result<Json<SettingsView>, ApiError> {
+pub async fn show(State(state): State<AppState>, caller: Caller) -> Result<Json<SettingsView>, ApiError> {
     let user = sandbox_user(&caller.user);
     let registered = registered(&state, &caller).await?;
     let runners = registered.iter().map(|name| Target::Runner(name.clone()));
@@ -46,7 +41,7 @@ pub async fn show(
             Target::Docker => (ChoiceKind::Docker, available),
             Target::Local => (ChoiceKind::None, available),
         };
-        let note = looked.err().map(|error| language.translated(&error.to_string()).into_owned());
+        let note = looked.err().map(|error| error.to_string());
         choices.push(ChoiceView { name, kind, online, available, note });
     }
     Ok(Json(SettingsView { active_runner: state.accounts.active_runner(caller.user.id).await?, choices }))
@@ -59,7 +54,6 @@ pub async fn show(
 pub async fn change(
     State(state): State<AppState>,
     caller: Caller,
-    Wanted(language): Wanted,
     extract::Json(change): extract::Json<SettingsChange>,
 ) -> Result<Json<SettingsChanged>, ApiError> {
     let choice = change.active_runner.filter(|name| name != AUTO);
@@ -70,7 +64,7 @@ pub async fn change(
     let registered = registered(&state, &caller).await?;
     let request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
     let refused = state.router.look(&sandbox_user(&caller.user), &request).await.err();
-    let warning = refused.map(|error| language.translated(&error.to_string()).into_owned());
+    let warning = refused.map(|error| error.to_string());
     Ok(Json(SettingsChanged { active_runner: choice, warning }))
 }
 

@@ -2,7 +2,6 @@
 
 use api::exec::ExecView;
 use api::task::TaskOutput;
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -14,7 +13,7 @@ use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::exec::attach::{end, view};
 use crate::web::extract;
-use crate::web::language::Wanted;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;
@@ -56,13 +55,12 @@ pub struct OutputQuery {
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
-    Wanted(language): Wanted,
     extract::Query(query): extract::Query<TaskQuery>,
 ) -> Result<Json<Vec<ExecView>>, ApiError> {
     let chat = query.chat.as_deref().map(chat_id).transpose()?;
     let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
     let tasks = state.ledger.tasks(caller.user.id, chat.as_ref(), query.running, limit).await?;
-    Ok(Json(tasks.into_iter().map(|task| view(task, language)).collect()))
+    Ok(Json(tasks.into_iter().map(view).collect()))
 }
 
 /// The beginning and the end of a task's output so far.
@@ -71,7 +69,6 @@ pub async fn list(
 pub async fn show(
     State(state): State<AppState>,
     caller: Caller,
-    Wanted(language): Wanted,
     Path(id): Path<String>,
     extract::Query(query): extract::Query<OutputQuery>,
 ) -> Result<Json<TaskOutput>, ApiError> {
@@ -85,7 +82,7 @@ pub async fn show(
         head: String::from_utf8_lossy(&report.head).into_owned(),
         tail: String::from_utf8_lossy(&report.tail).into_owned(),
         left_out_bytes: report.output_bytes.saturating_sub(shown_bytes),
-        task: view(task, language),
+        task: view(task),
     }))
 }
 

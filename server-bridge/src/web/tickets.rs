@@ -5,7 +5,6 @@
 
 use accounts::Ticket;
 use api::session::{NewTicket, TicketView};
-use axum::Json;
 use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
@@ -14,6 +13,7 @@ use crate::limits::TICKET_PATH_BYTES;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

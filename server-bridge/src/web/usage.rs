@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use accounts::UsageRow;
 use api::usage::{DayView, ModelUsageView, Sum, UsageView};
-use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use tools::utc_day;
@@ -15,6 +14,7 @@ use crate::web::auth::Caller;
 use crate::web::chats::chat_id;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -3,10 +3,10 @@
 use accounts::{Change, NewUser, User};
 use api::account::{AccountChange, AccountView, NewAccount, PasswordChange};
 use api::session::LoggedIn;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use axum::{Extension, Json};
 use execs::sandbox_user;
 use sandbox::Disconnect;
 
@@ -14,6 +14,7 @@ use crate::web::accept::Connection;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::logins::begin_attempt;
 use crate::web::rate::address_key;
 use crate::web::routes::{Routes, route};

@@ -55,3 +55,44 @@ async fn the_commands_and_their_answers_are_in_the_language_of_the_one_who_write
     assert!(notes.iter().any(|note| note.contains("本服务器未启用 Docker")), "{settings}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn documents_are_in_the_language_that_the_request_asks_for_and_names_in_them_stay() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let zh = |method, path: &str| alice.request(method, path).header("accept-language", "zh");
+    let hooks =
+        json!({"hooks": {"Nope": [], "PreToolUse": [{"hooks": [{"type": "command", "command": "true"}]}]}});
+    let document = json!({"text": hooks.to_string()});
+    let text = "未知的事件 \"Nope\"：其钩子不会使用";
+    let problem = json!({"origin": "你的钩子", "place": "hooks.Nope", "text": text});
+    // A change is made in a task of its own, which keeps the language.
+    let put = json(zh(Method::PUT, "/hooks/document").json(&document).send().await.unwrap()).await;
+    assert_eq!(put["problems"][0], problem, "{put}");
+    let shown = json(zh(Method::GET, "/hooks").send().await.unwrap()).await;
+    assert_eq!(shown["problems"][0], problem, "{shown}");
+    let away = shown["problems"][1]["text"].as_str().unwrap();
+    assert!(away.starts_with("未列出工作区的钩子：") && !away.contains("connected"), "{shown}");
+    assert_eq!(shown["hooks"][0]["origin"], "你的钩子", "{shown}");
+    assert_eq!(shown["hooks"][0]["event"], "PreToolUse", "{shown}");
+    let english = json(alice.request(Method::GET, "/hooks").send().await.unwrap()).await;
+    let text = "\"Nope\" is not a known event: its hooks are not used";
+    let problem = json!({"origin": "your hooks", "place": "hooks.Nope", "text": text});
+    assert_eq!(english["problems"][0], problem, "{english}");
+    // What is stored is not translated: another client reads it in its own language.
+    let stored = json(zh(Method::GET, "/hooks/document").send().await.unwrap()).await;
+    assert_eq!(stored["text"], hooks.to_string());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn each_line_of_an_error_is_in_the_language_that_the_request_asks_for() {
+    let server = TestServer::start().await;
+    let alice = server.user("alice").await;
+    let document = json!({"text": json!({"hooks": {"PreToolUse": 7, "Stop": {}}}).to_string()});
+    let put = alice.request(Method::PUT, "/hooks/document").header("accept-language", "zh").json(&document);
+    let refused = json(put.send().await.unwrap()).await;
+    let lines = "文档无效：hooks.PreToolUse：事件的钩子组必须是列表\nhooks.Stop：事件的钩子组必须是列表";
+    assert_eq!(refused["error"]["message"], lines);
+    server.stop().await;
+}

@@ -30,7 +30,10 @@ async fn a_registered_runner_is_online_with_its_facts() {
     let runner = alice.connect_runner("laptop").await;
     let shown = alice.wait_online("laptop", true).await;
     assert_eq!((&shown["hostname"], &shown["profile"]), (&json!("laptop"), &json!("workspace")));
-    assert_eq!(shown["layers"], json!([{"name": "landlock", "holds": true, "detail": "ABI 7"}]));
+    assert_eq!(
+        shown["layers"],
+        json!([{"name": "landlock", "holds": true, "by_choice": false, "detail": "ABI 7"}])
+    );
     assert!(shown["last_seen"].is_i64());
     let entry = server.audited("runner.register", "ok").await;
     assert_eq!((entry.user.as_deref(), entry.location.as_deref()), (Some("alice"), Some("laptop")));

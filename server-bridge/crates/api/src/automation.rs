@@ -101,7 +101,7 @@ pub struct AutomationView {
     /// Its state: active, paused or ended.
     pub state: AutomationState,
     /// Why the server paused it; null if its user paused it, or it is not paused.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub paused_because: Option<String>,
     /// Its next slot, in Unix milliseconds.
@@ -150,7 +150,7 @@ pub struct AutomationRun {
     /// The outcome.
     pub outcome: RunOutcome,
     /// Why it failed, was skipped or was refused; may be empty.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub reason: String,
     /// How many deliveries this row counts; more than 1 only for refused deliveries.
@@ -187,7 +187,7 @@ pub struct DeliveryTaken {
     /// True if the same delivery came before: it is not run again.
     pub is_repeated: bool,
     /// Why it is skipped; empty if it is run.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub left_out: String,
 }

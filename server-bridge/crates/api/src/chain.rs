@@ -159,7 +159,7 @@ pub struct ChainStepView {
     #[schema(required)]
     pub output: String,
     /// Why its newest attempt failed or waits; may be empty.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub error: String,
     /// The files of the step before that its newest attempt gets; null if there are none, and if they are on its agent's machine already.
@@ -202,6 +202,7 @@ pub struct HandOver {
     #[schema(required)]
     pub sha256: Option<String>,
     /// Why it failed; may be empty.
+    #[serde(serialize_with = "crate::language::text")]
     pub error: String,
     /// When it began, in Unix milliseconds.
     pub begun_at: i64,
@@ -223,6 +224,7 @@ pub struct GateView {
     /// Why it asks.
     pub kind: GateKind,
     /// The question, for people.
+    #[serde(serialize_with = "crate::language::text")]
     pub question: String,
     /// The answers that it takes.
     pub replies: Vec<GateReply>,

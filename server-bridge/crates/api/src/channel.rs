@@ -13,8 +13,10 @@ pub struct ChannelSetup {
     /// Its key, such as `token`.
     pub key: String,
     /// What people call it.
+    #[serde(serialize_with = "crate::language::text")]
     pub label: String,
     /// How to get it on the messenger's side.
+    #[serde(serialize_with = "crate::language::text")]
     pub help: String,
     /// True if it is sealed, and never shown again.
     pub is_secret: bool,
@@ -86,8 +88,10 @@ pub struct ChannelView {
     #[schema(required)]
     pub last_traffic: Option<i64>,
     /// Why it was last not connected; empty if it never was.
+    #[serde(serialize_with = "crate::language::text")]
     pub last_error: String,
     /// Why messages may have been missed since the server's start; empty if none were.
+    #[serde(serialize_with = "crate::language::text")]
     pub gap: String,
     /// Messages that are to be sent.
     pub waiting: i64,
@@ -173,6 +177,7 @@ pub struct ChannelTested {
     /// The account's name there.
     pub connected_as: String,
     /// Why it does not work, and what to do.
+    #[serde(serialize_with = "crate::language::text")]
     pub error: String,
 }
 

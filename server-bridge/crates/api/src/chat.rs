@@ -309,7 +309,7 @@ pub struct BoundView {
     /// The chat.
     pub chat: ChatView,
     /// Why a command would not run there now, and what to do.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub warning: Option<String>,
 }

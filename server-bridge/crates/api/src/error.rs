@@ -16,5 +16,6 @@ pub struct ErrorView {
     /// For programs.
     pub kind: String,
     /// For people: what happened, and what to do.
+    #[serde(serialize_with = "crate::language::text")]
     pub message: String,
 }

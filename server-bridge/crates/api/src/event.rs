@@ -107,6 +107,7 @@ pub enum Event {
         #[schema(required)]
         level: Level,
         /// The text.
+        #[serde(serialize_with = "crate::language::text")]
         text: String,
     },
     /// An event of a newer server, which its reader ignores. It cannot be sent.

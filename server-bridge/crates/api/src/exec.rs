@@ -278,6 +278,7 @@ pub struct ExecView {
     #[schema(required)]
     pub stderr_bytes: u64,
     /// What went wrong, if anything did.
+    #[serde(serialize_with = "crate::language::text")]
     #[schema(required)]
     pub error: Option<String>,
     /// When it was started, in Unix milliseconds.

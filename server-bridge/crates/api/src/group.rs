@@ -157,6 +157,7 @@ pub struct GroupPosted {
     /// The calls that it makes.
     pub calls: Vec<GroupCall>,
     /// What its author should know, such as that nobody was asked.
+    #[serde(serialize_with = "crate::language::text")]
     pub notes: Vec<String>,
 }
 
@@ -218,6 +219,7 @@ pub struct GroupCall {
     /// Its state.
     pub state: CallState,
     /// Why it waits or failed; may be empty.
+    #[serde(serialize_with = "crate::language::text")]
     pub reason: String,
     /// The tokens that it used.
     pub tokens: i64,

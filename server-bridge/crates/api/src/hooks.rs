@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::problem::Problem;
 use crate::words::{ExtensionLayer, HookDecision, HookState};
 
 /// The hooks that apply to a user at a place.
@@ -15,7 +16,7 @@ pub struct HookList {
     /// What is wrong with the documents that define them, or with the machine that has some of them.
     #[serde(default)]
     #[schema(required)]
-    pub problems: Vec<String>,
+    pub problems: Vec<Problem>,
 }
 
 /// A hook.
@@ -38,7 +39,7 @@ pub struct HookView {
     /// The party that set it.
     pub layer: ExtensionLayer,
     /// The file or plugin that defines it.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
     /// The files of the workspace that its approval covers; empty for a hook that needs none.
@@ -47,7 +48,7 @@ pub struct HookView {
     pub files: Vec<String>,
     /// What it may run that the approval does not cover, in words: variables, patterns, directories, programs that choose files
     /// themselves.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub unseen: Vec<String>,
     /// Whether it runs; if not, the reason.
@@ -83,7 +84,9 @@ pub struct HookRunView {
     pub event: String,
     /// What it did: the command, the address.
     pub action: String,
-    /// How it ended, in words: `allow`, `deny: reason`, `failed: why`, `nothing to say`.
+    /// How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
+    /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
+    #[serde(serialize_with = "crate::language::text")]
     pub outcome: String,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
@@ -128,7 +131,7 @@ pub struct HookTrialView {
     #[schema(required)]
     pub messages: Vec<String>,
     /// The failures of handlers.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub failures: Vec<String>,
     /// The new arguments of the call as a JSON object; null if they stay the same.
@@ -143,10 +146,10 @@ pub struct HookTrialView {
     #[serde(default)]
     #[schema(required)]
     pub runs: Vec<HookTrialRun>,
-    /// The hooks of the event that did not run, each with the reason.
+    /// The hooks of the event that did not run, by their ids, each with the reason.
     #[serde(default)]
     #[schema(required)]
-    pub left_out: Vec<String>,
+    pub left_out: Vec<Problem>,
 }
 
 /// A handler that ran in a trial.
@@ -155,12 +158,15 @@ pub struct HookTrialRun {
     /// The hook's id.
     pub hook: String,
     /// The file or plugin that defines it.
+    #[serde(serialize_with = "crate::language::text")]
     pub origin: String,
     /// The kind of its handler, such as `command`.
     pub kind: String,
     /// What it does: the command, the address, the tool.
     pub action: String,
-    /// How it ended, in words: `allow`, `deny: reason`, `failed: why`, `nothing to say`.
+    /// How it ended, in words: `allow`, `ask`, `deny`, `defer` or `stop`, with a reason if there is one (`allow: reason`, `ask: reason`,
+    /// `deny: reason`, `defer: reason`, `stop: reason`); `adds context`, `failed: why`, `nothing to say`.
+    #[serde(serialize_with = "crate::language::text")]
     pub outcome: String,
     /// The beginning of its standard output, or of its answer; at most 16 KiB.
     #[serde(default)]

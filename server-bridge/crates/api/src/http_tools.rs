@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::problem::Problem;
 use crate::words::{ExtensionLayer, HttpToolState};
 
 /// The HTTP tools of a user at a place.
@@ -17,7 +18,7 @@ pub struct HttpToolList {
     /// What is wrong with the documents that define them, or with the machine that has some of them.
     #[serde(default)]
     #[schema(required)]
-    pub problems: Vec<String>,
+    pub problems: Vec<Problem>,
 }
 
 /// An HTTP tool.
@@ -30,7 +31,7 @@ pub struct HttpToolView {
     /// The party that set it.
     pub layer: ExtensionLayer,
     /// The file that defines it; "your tools" for the user's own.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
     /// Whether it is offered to models; if not, the reason.
@@ -146,7 +147,7 @@ pub struct HttpToolImported {
     #[schema(required)]
     pub added: Vec<String>,
     /// What was left out, and why.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub problems: Vec<String>,
     /// The secrets that have to be set before the tools can be called.

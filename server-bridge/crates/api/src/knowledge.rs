@@ -54,7 +54,7 @@ pub struct CollectionView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_state: Option<CollectionSync>,
     /// The reason for that result, in words; may be empty.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub sync_note: String,
     /// When the folder was last scanned, in Unix milliseconds; 0 if it has not been scanned.
@@ -68,7 +68,7 @@ pub struct CollectionView {
     /// The number of documents that cannot be indexed.
     pub failed: i64,
     /// Why some of its passages are found by words only, if some are; empty for nothing.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub search_note: String,
 }
@@ -92,7 +92,7 @@ pub struct DocumentView {
     /// The state of its newest content.
     pub state: DocumentState,
     /// A remark on that state; empty if there is none.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub note: String,
     /// Its kind, such as `pdf`; empty before it is known.
@@ -171,7 +171,7 @@ pub struct Found {
     #[schema(required)]
     pub passages: Vec<FoundPassage>,
     /// Remarks on the search, for example that it used words alone.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub notes: Vec<String>,
 }

@@ -2,15 +2,19 @@
 //!
 //! Code writes every text in English, in place. [`Language::translated`] looks it up in the language's table (`zh`): rows of the
 //! English text and its translation, in which `{}` stands for a value that the code fills in. A text that the table does not have
-//! stays English. A new text needs no change here; its translation is one row.
+//! stays English. A new text needs no change here; its translation is one row, and if a document has it in a field of its own, that
+//! field is marked as a text (`texts`).
 //!
 //! A value is a text of the server too, and translated, or a name, and left alone: one word is a name, and so is everything
 //! in quotes. `{0*}` in the translation says that the value is a text even if it is one word, and that it may span text
 //! between other values, such as an error of several sentences.
 
+mod texts;
 mod zh;
 
 use std::borrow::Cow;
+
+pub(crate) use texts::text;
 
 /// The depth to which a text within a text is translated: an error within a sentence, and one within that.
 const DEPTH: usize = 3;
@@ -261,6 +265,30 @@ mod tests {
         assert_eq!(
             zh("Not restored: a.txt on laptop: cannot write: the disk is full"),
             "未恢复 laptop 上的 a.txt：cannot write: the disk is full"
+        );
+    }
+
+    #[test]
+    fn what_the_server_says_before_or_after_the_words_of_a_machine_is_translated() {
+        assert_eq!(
+            zh("cannot start the container: the engine says: no such image: it was cancelled"),
+            "无法启动容器：Docker 引擎的响应：no such image: it was cancelled"
+        );
+        assert_eq!(
+            zh("the update to 1.2.0 failed: the download failed: the server was silent for 30 s; \
+                the runner stays at version 1.1.0"),
+            "更新到 1.2.0 失败：下载失败：服务器已 30 秒没有响应；运行器仍为版本 1.1.0"
+        );
+        let replace = "this runner cannot replace its program: /opt/bin is read-only; paste the install line again: \
+                       `sandbridge runner rotate NAME` and the settings on the server's web page show one";
+        assert!(
+            zh(replace).starts_with("此运行器无法替换自己的程序：/opt/bin 是只读的；请重新粘贴"),
+            "{}",
+            zh(replace)
+        );
+        assert_eq!(
+            zh("[the file \"it was cancelled\" was not stored: it is larger than 20 MiB]"),
+            "[文件 \"it was cancelled\" 未保存：超过 20 MiB]"
         );
     }
 

@@ -4,7 +4,7 @@
 //! from them by way of the OpenAPI description. The crate does no I/O and depends on no other crate of this project. To
 //! change a shape safely: a field that other versions may lack gets `#[serde(default)]`, with `#[schema(required)]` where
 //! this server always sends it; readers ignore fields they do not know; a word or a frame they do not know becomes
-//! `Unknown`.
+//! `Unknown`. A field that holds a text of the server is marked as one, and translated when the document is written ([`language`]).
 //!
 //! | module | holds |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | [`runner`] | registered machines |
 //! | [`hooks`] | hooks at the points of a turn |
 //! | [`plugin`] | plugins |
+//! | [`problem`] | what is wrong with files, plugins and machines |
 //! | [`trust`] | what a workspace defines and its user must approve |
 //! | [`http_tools`] | HTTP tools without code |
 //! | [`knowledge`] | collections of documents, and the results of searches |
@@ -65,6 +66,7 @@ pub mod memory;
 pub mod model;
 pub mod node;
 pub mod plugin;
+pub mod problem;
 pub mod rules;
 pub mod runner;
 pub mod server;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use crate::problem::Problem;
 use crate::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
 /// The MCP servers of a user at a place.
@@ -17,7 +18,7 @@ pub struct McpServerList {
     /// What is wrong with the documents that define them, or with the machine that has some of them.
     #[serde(default)]
     #[schema(required)]
-    pub problems: Vec<String>,
+    pub problems: Vec<Problem>,
 }
 
 /// An MCP server.
@@ -28,7 +29,7 @@ pub struct McpServerView {
     /// The party that set it.
     pub layer: ExtensionLayer,
     /// The file that defines it; "your servers" for the user's own.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub origin: String,
     /// How it is reached.
@@ -41,7 +42,7 @@ pub struct McpServerView {
     pub files: Vec<String>,
     /// What it may run that the approval does not cover, in words: variables, patterns, directories, programs that choose files
     /// themselves.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub unseen: Vec<String>,
     /// The names of the variables of its environment, or of its headers; with their values, if a file of the workspace sets them:
@@ -82,6 +83,10 @@ pub struct McpToolView {
     #[serde(default)]
     #[schema(required)]
     pub description: String,
+    /// Why it is not offered to models, although it was accepted; null if nothing is wrong with it.
+    #[serde(default, serialize_with = "crate::language::text")]
+    #[schema(required)]
+    pub problem: Option<String>,
     /// Whether it is offered to models; if not, the reason.
     pub state: McpToolState,
     /// Its accepted definition, as indented JSON.

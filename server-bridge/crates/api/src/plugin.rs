@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::problem::Problem;
+
 /// A plugin to look at, or to install: its files, an archive, or a source to fetch it from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewPlugin {
@@ -97,11 +99,11 @@ pub struct PluginView {
     /// Its parts that are not used here, with the reason.
     #[serde(default)]
     #[schema(required)]
-    pub unused: Vec<PluginPart>,
+    pub unused: Vec<UnusedPart>,
     /// What is wrong with it.
     #[serde(default)]
     #[schema(required)]
-    pub problems: Vec<String>,
+    pub problems: Vec<Problem>,
     /// For a plugin that was only looked at: the installed copy that it would replace.
     #[serde(default)]
     #[schema(required)]
@@ -114,6 +116,16 @@ pub struct PluginPart {
     /// Its name, as it is used here.
     pub name: String,
     /// What it is for, or what it does.
+    pub about: String,
+}
+
+/// A part of a plugin that is not used here.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct UnusedPart {
+    /// Its name in the plugin.
+    pub name: String,
+    /// Why it is not used.
+    #[serde(serialize_with = "crate::language::text")]
     pub about: String,
 }
 
@@ -181,7 +193,7 @@ pub struct MarketplaceView {
     /// What is wrong with it.
     #[serde(default)]
     #[schema(required)]
-    pub problems: Vec<String>,
+    pub problems: Vec<Problem>,
 }
 
 /// A plugin that a marketplace offers.

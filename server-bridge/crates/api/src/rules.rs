@@ -23,7 +23,7 @@ pub struct RuleView {
     #[schema(required)]
     pub justification: String,
     /// Why it has no effect, or less than it seems to; may be empty.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub warnings: Vec<String>,
     /// When it was added, in Unix milliseconds; null for a rule of the administrator.
@@ -82,6 +82,7 @@ pub struct RuleTrialView {
     /// The verdict.
     pub verdict: RuleVerdict,
     /// The reason for it, in a sentence.
+    #[serde(serialize_with = "crate::language::text")]
     pub reason: String,
     /// The rule that decided it, if one did.
     #[serde(default)]

@@ -52,6 +52,7 @@ pub struct RunnerView {
     #[schema(required)]
     pub update: Option<UpdateView>,
     /// The reason why its last update failed; null after a successful one.
+    #[serde(serialize_with = "crate::language::text")]
     #[schema(required)]
     pub update_error: Option<String>,
     /// When this connection was made, in Unix milliseconds; null while it is offline.
@@ -93,8 +94,12 @@ pub struct LayerView {
     pub name: String,
     /// Whether it is enforced; if not, commands there are confined less than they could be.
     pub holds: bool,
-    /// The rule in force, or the reason why it is not enforced.
+    /// True if it is not enforced because the machine's user chose that: then nothing is missing.
     #[serde(default)]
+    #[schema(required)]
+    pub by_choice: bool,
+    /// The rule in force, or the reason why it is not enforced.
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub detail: String,
 }

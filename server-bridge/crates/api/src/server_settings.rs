@@ -25,7 +25,7 @@ pub struct ServerSettings {
     #[schema(required)]
     pub base_prompt: Option<String>,
     /// Why that file cannot be used now and the built-in base prompt is used instead, and what to do.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub base_prompt_problem: Option<String>,
     /// The embedder, with which search finds texts by their meaning: `built-in`, `SUBSCRIPTION/MODEL` or `ollama:SUBSCRIPTION/MODEL`;
@@ -34,7 +34,7 @@ pub struct ServerSettings {
     #[schema(required)]
     pub embedder: String,
     /// The reason why it cannot be used now, so that search uses words alone, and what to do.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub embedder_problem: Option<String>,
 }

@@ -35,6 +35,7 @@ pub struct ChoiceView {
     #[schema(required)]
     pub available: bool,
     /// If not, why, and what to do.
+    #[serde(serialize_with = "crate::language::text")]
     #[schema(required)]
     pub note: Option<String>,
 }
@@ -54,6 +55,7 @@ pub struct SettingsChanged {
     #[schema(required)]
     pub active_runner: Option<String>,
     /// Why a command would not run there now, and what to do.
+    #[serde(serialize_with = "crate::language::text")]
     #[schema(required)]
     pub warning: Option<String>,
 }
@@ -90,7 +92,7 @@ pub struct ApprovalRuleView {
     #[schema(required)]
     pub subject: Vec<String>,
     /// The scope in the words that the user agreed to; empty for rules made by older versions.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub scope: String,
     /// When it was allowed, in Unix milliseconds; 0 for rules made by older versions.

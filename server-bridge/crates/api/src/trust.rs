@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::problem::Problem;
 use crate::words::{TrustKind, TrustState};
 
 /// What the workspace of a place defines, and all approvals of a user.
@@ -23,7 +24,7 @@ pub struct TrustList {
     /// What is wrong with what the workspace defines, or with its machine.
     #[serde(default)]
     #[schema(required)]
-    pub problems: Vec<String>,
+    pub problems: Vec<Problem>,
 }
 
 /// Something that a workspace defines.
@@ -34,6 +35,7 @@ pub struct TrustItem {
     /// Its name, unique within its kind.
     pub name: String,
     /// The file that defines it.
+    #[serde(serialize_with = "crate::language::text")]
     pub origin: String,
     /// What happens once it is approved, in words.
     pub action: String,
@@ -45,7 +47,7 @@ pub struct TrustItem {
     pub files: Vec<String>,
     /// What it may run that the approval does not cover, in words: variables, patterns, directories, programs that choose files
     /// themselves.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub unseen: Vec<String>,
     /// Whether it was approved.

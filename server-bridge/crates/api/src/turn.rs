@@ -95,6 +95,6 @@ pub struct FileView {
     #[schema(required)]
     pub path: String,
     /// Why it was not restored.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::language::text")]
     pub error: Option<String>,
 }

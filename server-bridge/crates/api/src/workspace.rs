@@ -63,7 +63,7 @@ pub struct WorkspaceFileView {
     #[schema(required)]
     pub size_bytes: Option<u64>,
     /// Why its name cannot be used; empty unless it is blocked.
-    #[serde(default)]
+    #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub reason: String,
     /// True if the request made it.

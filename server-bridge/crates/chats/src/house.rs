@@ -55,7 +55,7 @@ pub(crate) struct House {
     pub(crate) stops: Stops,
     pub(crate) bus: Bus,
     pub(crate) settings: Arc<LiveSettings>,
-    pub(crate) languages: Languages,
+    pub(crate) languages: Arc<Languages>,
     pub(crate) rules: RuleBook,
     /// The approvals of what workspaces define; none before extensions are there.
     pub(crate) trusts: OnceLock<Arc<dyn Trusts>>,

@@ -11,15 +11,17 @@ use store::UserId;
 
 /// The language that each user's clients sent last.
 #[derive(Debug, Default)]
-pub(crate) struct Languages(Mutex<HashMap<UserId, Language>>);
+pub struct Languages(Mutex<HashMap<UserId, Language>>);
 
 impl Languages {
-    pub(crate) fn of(&self, user: UserId) -> Language {
+    /// A user's language; English before a client sent one.
+    pub fn of(&self, user: UserId) -> Language {
         // Each change is a single step, so the data stays consistent if another thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&user).copied().unwrap_or_default()
     }
 
-    pub(crate) fn set(&self, user: UserId, language: Language) {
+    /// A client of the user sent this language.
+    pub fn set(&self, user: UserId, language: Language) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(user, language);
     }
 }

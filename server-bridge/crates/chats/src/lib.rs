@@ -113,6 +113,7 @@ pub use error::{Error, Result};
 pub use event::{Channel, ChatEvent, Part, Posted};
 pub use export::{Export, Format};
 pub use house::ChatService;
+pub use languages::Languages;
 pub use manage::{Excerpt, Find, Found, Page, Shown};
 pub use memories::MemorySettings;
 pub use models::ModelsConfig;

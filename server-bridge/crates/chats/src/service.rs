@@ -13,6 +13,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::attachments::with_attachments;
 use crate::commands::{self, Context, Input};
 use crate::house::{ChatService, House};
+use crate::languages::Languages;
 use crate::limits::{END_CHECK, TURNS_QUEUED};
 use crate::model_choices::Choices;
 use crate::models::{Models, ModelsConfig};
@@ -373,6 +374,11 @@ impl ChatService {
     /// The user's language for the server's texts.
     pub fn language(&self, user: UserId) -> Language {
         self.0.languages.of(user)
+    }
+
+    /// The languages of all users, for what must not keep the service alive.
+    pub fn languages(&self) -> Arc<Languages> {
+        Arc::clone(&self.0.languages)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use api::problem::Problem;
 use api::words::ExtensionLayer;
 use serde::Serialize;
 
@@ -35,6 +36,11 @@ pub(super) fn short_hash(hash: &str) -> String {
 pub(super) fn unseen(what: &[String]) -> Option<String> {
     let what: Vec<String> = what.iter().map(|one| one_line(one)).collect();
     (!what.is_empty()).then(|| format!("runs files that the approval does not cover: {}", what.join(", ")))
+}
+
+/// What is wrong with something, as a line.
+pub(super) fn warning(problem: &Problem) -> String {
+    format!("warning: {}", one_line(&problem.to_string()))
 }
 
 /// True for a hash, or a beginning of one that is long enough to mean it.

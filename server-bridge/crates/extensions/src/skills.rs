@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use agent::engine::{Made, PromptContext, PromptPart};
 use agent::library::{Skill, skills};
 use agent::tool::visible;
+use api::problem::Problem;
 use futures_util::future::{BoxFuture, try_join_all};
 use sandbox::{Sandbox, SandboxError};
 use sha2::{Digest, Sha256};
@@ -95,10 +96,10 @@ impl Source for AlwaysSkills {
             for skill in &found {
                 let is_approved = approved.contains(&skill.hash);
                 if is_approved && !used.contains(skill.name.as_str()) {
-                    items.problems.push(format!(
-                        "{}: left out of prompts, since the skills that always apply have more than {ALWAYS_SKILLS_BYTES} bytes together",
-                        skill.file
-                    ));
+                    let text = format!(
+                        "left out of prompts, since the skills that always apply have more than {ALWAYS_SKILLS_BYTES} bytes together"
+                    );
+                    items.problems.push(Problem::of(&skill.file, text));
                 }
                 items.items.push(Item {
                     name: skill.name.clone(),

@@ -2,7 +2,6 @@
 
 use accounts::User;
 use api::exec::{CancelledExec, ExecExit, ExecView, ReportView, ServerFrame};
-use api::language::Language;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use execs::attendance::Connection;
@@ -20,7 +19,7 @@ use crate::limits::{EXEC_LIST_MAX_ROWS, EXEC_LIST_ROWS, EXEC_MESSAGE_BYTES, REPO
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract::Query;
-use crate::web::language::Wanted;
+use crate::web::json::Json;
 use crate::web::socket::Upgrade;
 use crate::web::state::AppState;
 
@@ -48,8 +47,8 @@ pub(super) struct Reader {
     pub(super) connection: Option<Connection>,
 }
 
-/// An exec in the form for clients, with its error in this language.
-pub(in crate::web) fn view(exec: execs::Exec, language: Language) -> ExecView {
+/// An exec in the form for clients.
+pub(in crate::web) fn view(exec: execs::Exec) -> ExecView {
     ExecView {
         exec_id: exec.exec_id.to_string(),
         command: exec.command,
@@ -65,7 +64,7 @@ pub(in crate::web) fn view(exec: execs::Exec, language: Language) -> ExecView {
         truncated: exec.truncated,
         stdout_bytes: exec.stdout_bytes,
         stderr_bytes: exec.stderr_bytes,
-        error: exec.error.map(|error| language.translated(&error).into_owned()),
+        error: exec.error,
         started_at: exec.started_at_ms,
         finished_at: exec.finished_at_ms,
     }
@@ -88,12 +87,11 @@ pub struct ListQuery {
 pub async fn list(
     State(state): State<AppState>,
     caller: Caller,
-    Wanted(language): Wanted,
     Query(query): Query<ListQuery>,
-) -> Result<axum::Json<Vec<ExecView>>, ApiError> {
+) -> Result<Json<Vec<ExecView>>, ApiError> {
     let limit = query.limit.unwrap_or(EXEC_LIST_ROWS).min(EXEC_LIST_MAX_ROWS);
     let execs = state.ledger.execs(caller.user.id, query.running, limit).await?;
-    Ok(axum::Json(execs.into_iter().map(|exec| view(exec, language)).collect()))
+    Ok(Json(execs.into_iter().map(view).collect()))
 }
 
 /// The state of an exec, as JSON; or, as a WebSocket, its output from an offset on and its end, like the exec socket.
@@ -102,13 +100,12 @@ pub async fn list(
 pub async fn show(
     State(state): State<AppState>,
     caller: Caller,
-    Wanted(language): Wanted,
     Path(id): Path<String>,
     Query(query): Query<AttachQuery>,
     upgrade: Result<Upgrade, ApiError>,
 ) -> Result<Response, ApiError> {
     let record = state.ledger.exec(caller.user.id, &id).await?;
-    let Ok(upgrade) = upgrade else { return Ok(axum::Json(view(record, language)).into_response()) };
+    let Ok(upgrade) = upgrade else { return Ok(Json(view(record)).into_response()) };
     let AttachQuery { offset, acks, client, connection } = query;
     let reader = Reader { offset, acks, connection: super::connection(client, connection)? };
     let tracked = state.tasks.token();
@@ -129,11 +126,11 @@ pub async fn cancel(
     State(state): State<AppState>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<axum::Json<CancelledExec>, ApiError> {
+) -> Result<Json<CancelledExec>, ApiError> {
     let record = state.ledger.exec(caller.user.id, &id).await?;
     check_terminal(&caller, &record)?;
     end(&state, &caller, &record).await?;
-    Ok(axum::Json(CancelledExec { exec_id: record.exec_id.to_string() }))
+    Ok(Json(CancelledExec { exec_id: record.exec_id.to_string() }))
 }
 
 /// Ends an exec with all its processes, and waits for that; audited.
@@ -166,12 +163,12 @@ pub async fn report(
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<ReportQuery>,
-) -> Result<axum::Json<ReportView>, ApiError> {
+) -> Result<Json<ReportView>, ApiError> {
     let record = state.ledger.exec(caller.user.id, &id).await?;
     check_terminal(&caller, &record)?;
     let (head, tail) = (query.head.unwrap_or(REPORT_BYTES), query.tail.unwrap_or(REPORT_BYTES));
     let report = state.ledger.report(&caller.user, &record, head, tail).await?;
-    Ok(axum::Json(ReportView {
+    Ok(Json(ReportView {
         exec_id: record.exec_id.to_string(),
         running: report.exited.is_none() && !report.complete,
         age_ms: report.age_ms,

@@ -1,7 +1,6 @@
 //! The user that a command may run as, and if its owner is to be asked first.
 
 use api::exec::RunAsQuestion;
-use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -9,6 +8,7 @@ use utoipa::IntoParams;
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::state::AppState;
 
 /// Where, and as whom.

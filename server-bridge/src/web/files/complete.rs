@@ -1,7 +1,6 @@
 //! Completing names of files.
 
 use api::file::{CompletionView, Completions};
-use axum::Json;
 use axum::extract::State;
 use sandbox::{FileKind, GlobQuery, Sandbox};
 use serde::Deserialize;
@@ -12,6 +11,7 @@ use crate::limits::{COMPLETE_LISTED, COMPLETE_MAX, COMPLETE_PREFIX_BYTES, COMPLE
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::state::AppState;
 
 /// What was typed so far.

@@ -8,7 +8,6 @@ mod range;
 pub mod trees;
 
 use api::file::{Listing, Rename, StatView, Written};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -22,6 +21,7 @@ use crate::web::extract;
 use crate::web::files::body::{attachment, content, file_name, listing};
 use crate::web::files::query::{PathQuery, PlaceQuery, RemoveQuery, WriteQuery};
 use crate::web::files::range::{Wanted, content_range};
+use crate::web::json::Json;
 use crate::web::routes::{Routes, route};
 use crate::web::scope::Access;
 use crate::web::state::AppState;

@@ -1,7 +1,6 @@
 //! Whole trees as tar archives, and downloads by the runner.
 
 use api::file::{Download, TreeView, Written};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
@@ -16,6 +15,7 @@ use super::query::{PathQuery, PlaceQuery, octal_mode};
 use crate::web::auth::Caller;
 use crate::web::error::ApiError;
 use crate::web::extract;
+use crate::web::json::Json;
 use crate::web::state::AppState;
 
 /// The content type of archives.

@@ -33,7 +33,7 @@ fn all(listener: &mut Listener) -> Vec<(u64, String)> {
 
 #[test]
 fn an_event_reaches_its_user_and_nobody_else() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let (mut first, _) = hub.subscribe(ALICE, None);
     let (mut second, _) = hub.subscribe(UserId(2), None);
     hub.publish(ALICE, &Event::RunnerRemoved { name: "laptop".to_owned() });
@@ -43,8 +43,22 @@ fn an_event_reaches_its_user_and_nobody_else() {
 }
 
 #[test]
+fn the_texts_of_the_server_are_in_the_language_of_the_events_user() {
+    let languages = Arc::new(Languages::default());
+    languages.set(ALICE, api::language::Language::Chinese);
+    let hub = Arc::new(Hub::new(languages));
+    let (mut alice, _) = hub.subscribe(ALICE, None);
+    let (mut other, _) = hub.subscribe(UserId(2), None);
+    for user in [ALICE, UserId(2)] {
+        hub.publish(user, &notice("it was cancelled"));
+    }
+    assert_eq!(read(alice.ready()), Some((1, "已取消".to_owned())));
+    assert_eq!(read(other.ready()), Some((1, "it was cancelled".to_owned())));
+}
+
+#[test]
 fn whoever_comes_back_has_what_was_missed_and_nothing_twice() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let (mut listener, resumed) = hub.subscribe(ALICE, None);
     assert!(!resumed);
     for text in 1..=3 {
@@ -63,10 +77,10 @@ fn whoever_comes_back_has_what_was_missed_and_nothing_twice() {
 
 #[test]
 fn another_life_and_numbers_that_never_were_are_no_place_to_go_on_from() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let (_listener, _) = hub.subscribe(ALICE, None);
     hub.publish(ALICE, &notice("a"));
-    let before = Hub::default();
+    let before = Hub::new(Arc::default());
     let (_, resumed) = hub.subscribe(ALICE, stood(&before, 1));
     assert!(!resumed, "another epoch");
     let (listener, resumed) = hub.subscribe(ALICE, stood(&hub, 2));
@@ -77,7 +91,7 @@ fn another_life_and_numbers_that_never_were_are_no_place_to_go_on_from() {
 
 #[test]
 fn a_slow_listener_is_told_once_and_goes_on_behind_what_it_missed() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let (mut slow, _) = hub.subscribe(ALICE, None);
     let last = EVENTS_KEPT as u64 + 1;
     for text in 1..=last {
@@ -93,7 +107,7 @@ fn a_slow_listener_is_told_once_and_goes_on_behind_what_it_missed() {
 
 #[test]
 fn what_is_kept_is_bounded_in_bytes() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let (_listener, _) = hub.subscribe(ALICE, None);
     let text = "x".repeat(EVENTS_KEPT_BYTES / 4);
     for _ in 0..10 {
@@ -106,7 +120,7 @@ fn what_is_kept_is_bounded_in_bytes() {
 
 #[test]
 fn who_is_away_longest_gives_way_where_all_keep_too_much() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let text = "x".repeat(EVENTS_KEPT_BYTES - 1024);
     let users = EVENTS_KEPT_OF_ALL_BYTES / EVENTS_KEPT_BYTES + 2;
     for user in 0..users {
@@ -122,7 +136,7 @@ fn who_is_away_longest_gives_way_where_all_keep_too_much() {
 
 #[test]
 fn who_comes_last_is_served_where_others_keep_much() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let text = "x".repeat(EVENTS_KEPT_BYTES / 8);
     let users = (EVENTS_KEPT_OF_ALL_BYTES / EVENTS_KEPT_BYTES) as i64;
     let _listeners: Vec<Listener> = (0..users).map(|user| hub.subscribe(UserId(user), None).0).collect();
@@ -137,7 +151,7 @@ fn who_comes_last_is_served_where_others_keep_much() {
 
 #[test]
 fn what_is_kept_for_who_does_not_come_back_is_dropped_and_its_numbers_are_not_used_again() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let (listener, _) = hub.subscribe(ALICE, None);
     hub.publish(ALICE, &notice("a"));
     drop(listener);
@@ -154,14 +168,14 @@ fn what_is_kept_for_who_does_not_come_back_is_dropped_and_its_numbers_are_not_us
 
 #[test]
 fn who_never_listened_costs_nothing() {
-    let hub = Hub::default();
+    let hub = Hub::new(Arc::default());
     hub.publish(ALICE, &notice("a"));
     assert!(hub.lock().by_user.is_empty());
 }
 
 #[tokio::test]
 async fn a_listener_waits_for_what_comes() {
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     let (mut listener, _) = hub.subscribe(ALICE, None);
     let waiting = tokio::spawn(async move { listener.next().await });
     tokio::task::yield_now().await;
@@ -175,7 +189,7 @@ async fn a_listener_waits_for_what_comes() {
 fn nothing_is_lost_doubled_or_out_of_order_over_reconnects_and_concurrent_publishers() {
     const PUBLISHERS: u64 = 4;
     const EACH: u64 = 500;
-    let hub = Arc::new(Hub::default());
+    let hub = Arc::new(Hub::new(Arc::default()));
     // Keeps the numbering from the beginning.
     let (first, _) = hub.subscribe(ALICE, None);
     let heard: Vec<Vec<(u64, String)>> = thread::scope(|scope| {

@@ -5,7 +5,7 @@ import { useTimeWords } from "../lib/useTimeWords";
 import { useAppState } from "../state/context";
 import layout from "./http/http.module.css";
 import { plainly, shortHash } from "./hookTexts";
-import { Field, Problem } from "./parts";
+import { Field, Problem, useProblemLine } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { Hook, HookTried } from "./types";
@@ -61,7 +61,8 @@ export function HookTrial({ hook }: { hook: Hook }) {
 function Tried({ tried }: { tried: HookTried }) {
   const { t } = useTranslation("settings");
   const { figure } = useTimeWords();
-  const lines = [...tried.reasons, ...tried.context, ...tried.messages, ...tried.failures, ...tried.left_out];
+  const problemLine = useProblemLine();
+  const lines = [...tried.reasons, ...tried.context, ...tried.messages, ...tried.failures, ...tried.left_out.map(problemLine)];
   const whole = (name: string, text: string) =>
     text.trim() !== "" && (
       <>

@@ -9,7 +9,7 @@ import { HookEditor } from "./HookEditor";
 import { HookLog } from "./HookLog";
 import { HookTrial } from "./HookTrial";
 import { plainly, shortHash } from "./hookTexts";
-import { Problem, Ready, Unseen } from "./parts";
+import { Problem, Problems, Ready, Unseen } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { Hook } from "./types";
@@ -37,11 +37,7 @@ export default function Hooks() {
         <Ready loaded={loaded}>
           {({ hooks, problems }) => (
             <>
-              {problems.map((problem, at) => (
-                <p key={at} className="caution">
-                  {plainly(problem)}
-                </p>
-              ))}
+              <Problems problems={problems} />
               {hooks.length === 0 && <p className={styles.nothing}>{t("hooks.none")}</p>}
               <ul className={styles.cards}>
                 {hooks.map((hook, at) => (

@@ -8,7 +8,7 @@ import { useNow } from "../lib/useNow";
 import { useTimeWords } from "../lib/useTimeWords";
 import { useAppState } from "../state/context";
 import { plainly, shortHash } from "./hookTexts";
-import { Problem, Ready, Unseen } from "./parts";
+import { Problem, Problems, Ready, Unseen } from "./parts";
 import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import type { TrustApproval, TrustItem } from "./types";
@@ -40,11 +40,7 @@ export default function Trust() {
               {workspace !== null && (
                 <p className={classes("hint", styles.asWritten)}>{t("trust.workspace", { workspace: plainly(workspace) })}</p>
               )}
-              {problems.map((problem, at) => (
-                <p key={at} className="caution">
-                  {plainly(problem)}
-                </p>
-              ))}
+              <Problems problems={problems} />
               {items.length === 0 && workspace !== null && <p className={styles.nothing}>{t("trust.none")}</p>}
               <ul className={styles.cards}>
                 {items.map((item, at) => (

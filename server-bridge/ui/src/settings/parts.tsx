@@ -5,6 +5,7 @@ import { classes } from "../lib/classes";
 import type { Loaded } from "../lib/useLoaded";
 import { plainly } from "./hookTexts";
 import styles from "./settings.module.css";
+import type { FoundProblem } from "./types";
 
 /** An error message in place; nothing without an error. */
 export function Problem({ text }: { text: string | null }) {
@@ -12,6 +13,29 @@ export function Problem({ text }: { text: string | null }) {
     <p className="problem" role="alert">
       {text}
     </p>
+  );
+}
+
+/** A function that writes what is wrong as a line, with where it is. */
+export function useProblemLine() {
+  const { t } = useTranslation("settings");
+  return ({ origin, place, text }: FoundProblem): string => {
+    const where = origin !== "" && place !== "" ? t("problems.place", { origin, place }) : origin || place;
+    return where === "" ? text : t("problems.line", { where, text });
+  };
+}
+
+/** What is wrong with files, plugins and machines, a line each. Anybody may have written the files. */
+export function Problems({ problems }: { problems: readonly FoundProblem[] }) {
+  const line = useProblemLine();
+  return (
+    <>
+      {problems.map((problem, at) => (
+        <p key={at} className="caution">
+          {plainly(line(problem))}
+        </p>
+      ))}
+    </>
   );
 }
 

@@ -26,6 +26,8 @@ export type Memory = Schemas["MemoryView"];
 export type NewMemory = Schemas["NewMemory"];
 export type MemorySettings = Schemas["MemorySettingsView"];
 
+/** What is wrong with a file, a plugin or a machine. */
+export type FoundProblem = Schemas["Problem"];
 /** What a workspace defines and the user approves, and all approvals that they gave. */
 export type TrustList = Schemas["TrustList"];
 export type TrustItem = Schemas["TrustItem"];

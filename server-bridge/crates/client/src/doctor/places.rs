@@ -1,6 +1,6 @@
 //! The runners and the other places where commands run.
 
-use api::runner::{LayerView, RunnerView};
+use api::runner::RunnerView;
 use api::settings::SettingsView;
 use api::words::ChoiceKind;
 
@@ -17,7 +17,7 @@ pub(super) async fn check(session: &Session, version: &str, checks: &mut Vec<Che
     checks.extend(check_online(&runners));
     checks.extend(check_versions(&runners, version));
     for RunnerView { name, layers, .. } in runners.iter().filter(|runner| runner.online) {
-        let open = layers.iter().filter(|layer| !layer.holds && !is_chosen(layer));
+        let open = layers.iter().filter(|layer| !layer.holds && !layer.by_choice);
         let open: Vec<&str> = open.map(|layer| layer.name.as_str()).collect();
         if !open.is_empty() {
             let detail = format!("{name} lacks: {}", open.join(", "));
@@ -88,11 +88,6 @@ fn check_versions(runners: &[RunnerView], server: &str) -> Option<Check> {
     }
     let detail = format!("the server is {server}, and {}", others.join(", "));
     Some(Check::missing("runner versions", detail, "update the older ones if something does not work"))
-}
-
-/// True if the operator chose to go without a layer: then nothing is missing.
-fn is_chosen(layer: &LayerView) -> bool {
-    layer.name == "network" || layer.name == "limits" && layer.detail.starts_with("switched off")
 }
 
 #[cfg(test)]

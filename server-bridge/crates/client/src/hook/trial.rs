@@ -21,7 +21,8 @@ pub(super) fn words(view: &HookTrialView) -> String {
     for run in &view.runs {
         lines.extend(handler(run));
     }
-    lines.extend(view.left_out.iter().map(|text| format!("not run: {}", one_line(text))));
+    lines
+        .extend(view.left_out.iter().map(|left_out| format!("not run: {}", one_line(&left_out.to_string()))));
     if view.runs.is_empty() && view.left_out.is_empty() {
         lines.push(
             "no hook of this event applies to you; `sandbridge hook list` shows those that do".to_owned(),
@@ -74,7 +75,7 @@ mod tests {
     fn a_trial_shows_the_decision_and_what_each_handler_wrote() {
         let view = r#"{"event": "PreToolUse", "decision": "deny", "may_block": true, "reasons": ["your hooks (user): no"],
             "runs": [{"hook": "PreToolUse-0123", "origin": "your hooks", "kind": "command", "action": "./check", "outcome": "deny: no",
-            "errors": "no\n\u001b[2J", "exit_code": 2, "in_background": false, "took_ms": 12}], "left_out": ["X: it waits"]}"#;
+            "errors": "no\n\u001b[2J", "exit_code": 2, "in_background": false, "took_ms": 12}], "left_out": [{"origin": "X", "place": "", "text": "it waits"}]}"#;
         let words = words(&serde_json::from_str(view).unwrap());
         let expected = "event:    PreToolUse\ndecision: deny: the action would be blocked\nreason:   your hooks (user): no\n\n\
                         PreToolUse-0123 (command, exit code 2, 12 ms)\n  ./check\n  deny: no\n  errors:\n  | no\n  | \\u{1b}[2J\n\

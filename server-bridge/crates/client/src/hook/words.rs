@@ -3,7 +3,7 @@
 use api::hooks::{HookList, HookRunView, HookView};
 use api::words::{ExtensionLayer, HookState};
 
-use crate::extension::{layer_words, short_hash, unseen};
+use crate::extension::{layer_words, short_hash, unseen, warning};
 use crate::output;
 use crate::output::{one_line, short_line};
 
@@ -14,7 +14,7 @@ pub(super) fn list(list: &HookList) -> String {
         hooks => table(hooks),
     }];
     parts.extend(advice(&list.hooks));
-    parts.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    parts.extend(list.problems.iter().map(warning));
     parts.join("\n")
 }
 
@@ -29,7 +29,7 @@ pub(super) fn set(list: &HookList) -> String {
             "warning: commands that do not run: {inert}; to enable them, put \"enable_command_hooks\": true in the document"
         ));
     }
-    lines.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    lines.extend(list.problems.iter().map(warning));
     lines.join("\n")
 }
 
@@ -112,6 +112,8 @@ fn state_words(state: &HookState) -> &str {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use api::problem::Problem;
+
     use super::*;
 
     pub(in crate::hook) fn hook(hash: &str, layer: &str, state: &str) -> HookView {
@@ -133,7 +135,7 @@ pub(super) mod tests {
             waiting("fedcba9876543210"),
             hook("aaaaaaaaaaaaaaaa", "workspace-local", "inert"),
         ];
-        let words = list(&HookList { hooks, problems: vec!["hooks.json: not\nread".to_owned()] });
+        let words = list(&HookList { hooks, problems: vec![Problem::of("hooks.json", "not\nread")] });
         let lines: Vec<_> = words.lines().collect();
         assert!(lines[1].starts_with("0123456789ab  runs") && lines[1].contains("  you  "), "{words}");
         assert!(lines[2].starts_with("fedcba987654  waits") && lines[2].contains("  workspace  "), "{words}");

@@ -4,7 +4,7 @@
 use api::http_tools::{HttpToolImported, HttpToolList, HttpToolSaved, HttpToolTried, HttpToolView};
 use api::words::HttpToolState;
 
-use crate::extension::{QUOTE, argument, layer_words};
+use crate::extension::{QUOTE, argument, layer_words, warning};
 use crate::output;
 use crate::output::{one_line, short_line};
 
@@ -17,7 +17,7 @@ pub(super) fn list(list: &HttpToolList) -> String {
         tools => table(tools),
     }];
     parts.extend(list.tools.iter().filter_map(advice));
-    parts.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    parts.extend(list.problems.iter().map(warning));
     parts.join("\n")
 }
 

@@ -5,7 +5,7 @@ use api::mcp::{McpServerList, McpServerView, McpToolView};
 use api::words::{ExtensionLayer, McpServerState, McpToolState, McpTransport};
 
 use super::import::Imported;
-use crate::extension::{QUOTE, argument, layer_words, short_hash, unseen};
+use crate::extension::{QUOTE, argument, layer_words, short_hash, unseen, warning};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::{one_line, short_line};
@@ -17,7 +17,7 @@ pub(super) fn list(list: &McpServerList) -> String {
         servers => table(servers),
     }];
     parts.extend(advice(&list.servers));
-    parts.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    parts.extend(list.problems.iter().map(warning));
     parts.join("\n")
 }
 
@@ -38,8 +38,8 @@ pub(super) fn show<'a>(server: &McpServerView, others: impl Iterator<Item = &'a 
     for tool in &server.tools {
         let state = tool_state(&tool.state).map(|state| format!(" ({state})")).unwrap_or_default();
         parts.push(format!("  {}{state}", one_line(&tool.name)));
-        if !tool.description.is_empty() {
-            parts.push(format!("      {}", one_line(&tool.description)));
+        if !about(tool).is_empty() {
+            parts.push(format!("      {}", one_line(about(tool))));
         }
     }
     if server.tools.iter().any(|tool| tool.changed.is_some()) {
@@ -196,7 +196,12 @@ fn table(servers: &[McpServerView]) -> String {
 
 fn tool_row(tool: &McpToolView) -> Vec<String> {
     let state = tool_state(&tool.state).map(|state| format!("({state}) ")).unwrap_or_default();
-    vec![format!("  {}", one_line(&tool.name)), format!("{state}{}", short_line(&tool.description))]
+    vec![format!("  {}", one_line(&tool.name)), format!("{state}{}", short_line(about(tool)))]
+}
+
+/// Why a tool is not offered, or else its description.
+fn about(tool: &McpToolView) -> &str {
+    tool.problem.as_ref().unwrap_or(&tool.description)
 }
 
 /// The number of a server's tools, and of those that are not offered.

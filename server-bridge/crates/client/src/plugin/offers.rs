@@ -4,6 +4,7 @@
 use api::plugin::{MarketplaceList, MarketplaceView, ShelfList};
 use clap::Subcommand;
 
+use crate::extension::warning;
 use crate::failure::Failure;
 use crate::http::Client;
 use crate::output::{self, Named, both, one_line, short_line};
@@ -144,7 +145,7 @@ fn offers(market: &MarketplaceView) -> String {
         });
         parts.push(output::table(&std::iter::once(heading).chain(rows).collect::<Vec<_>>()));
     }
-    parts.extend(market.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    parts.extend(market.problems.iter().map(warning));
     if parts.is_empty() {
         parts.push("it offers no plugins".to_owned());
     }
@@ -180,6 +181,7 @@ fn state(is_installed: bool, has_update: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use api::plugin::{MarketplacePlugin, ShelfPlugin};
+    use api::problem::Problem;
 
     use super::*;
 
@@ -198,7 +200,7 @@ mod tests {
             name: "tools".to_owned(),
             source: "github:o/r".to_owned(),
             plugins: vec![plugin],
-            problems: vec!["plugins[1]: has no source".to_owned()],
+            problems: vec![Problem::new("has no source").at("plugins[1]")],
             ..MarketplaceView::default()
         };
         let words = markets(&MarketplaceList { marketplaces: vec![market] });

@@ -1,8 +1,8 @@
 //! Texts about plugins. What a plugin says cannot leave its place in the output: anybody may have written it.
 
-use api::plugin::{PluginList, PluginPart, PluginView};
+use api::plugin::{PluginList, PluginView};
 
-use crate::extension::short_hash;
+use crate::extension::{short_hash, warning};
 use crate::output;
 use crate::output::{one_line, short_line};
 
@@ -32,7 +32,9 @@ pub(super) fn list(list: &PluginList) -> String {
     }));
     let problems =
         list.plugins.iter().flat_map(|plugin| plugin.problems.iter().map(move |why| (plugin, why)));
-    parts.extend(problems.map(|(plugin, why)| format!("warning: {}: {}", name(plugin), one_line(why))));
+    parts.extend(
+        problems.map(|(plugin, why)| format!("warning: {}: {}", name(plugin), one_line(&why.to_string()))),
+    );
     parts.join("\n")
 }
 
@@ -56,14 +58,17 @@ pub(super) fn show(plugin: &PluginView) -> String {
         ("slash commands", &plugin.commands),
         ("skills", &plugin.skills),
         ("roles of sub-agents", &plugin.roles),
-        ("not used here", &plugin.unused),
     ] {
         if !parts.is_empty() {
             lines.push(format!("{title}:"));
-            lines.extend(parts.iter().flat_map(part));
+            lines.extend(parts.iter().flat_map(|one| part(&one.name, &one.about)));
         }
     }
-    lines.extend(plugin.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    if !plugin.unused.is_empty() {
+        lines.push("not used here:".to_owned());
+        lines.extend(plugin.unused.iter().flat_map(|one| part(&one.name, &one.about)));
+    }
+    lines.extend(plugin.problems.iter().map(warning));
     if let Some(replaced) = plugin.replaces.as_ref().filter(|replaced| replaced.hash != plugin.hash) {
         lines.push(format!(
             "replaces the installed copy {} {}; files that differ:",
@@ -81,11 +86,11 @@ pub(super) fn name(plugin: &PluginView) -> String {
 }
 
 /// The description of a part, its lines kept apart.
-fn part(part: &PluginPart) -> Vec<String> {
-    let mut about = part.about.lines();
+fn part(name: &str, about: &str) -> Vec<String> {
+    let mut about = about.lines();
     let first = match about.next() {
-        Some(first) => format!("  {}: {}", one_line(&part.name), one_line(first)),
-        None => format!("  {}", one_line(&part.name)),
+        Some(first) => format!("  {}: {}", one_line(name), one_line(first)),
+        None => format!("  {}", one_line(name)),
     };
     std::iter::once(first).chain(about.map(|line| format!("    | {}", one_line(line)))).collect()
 }
@@ -104,7 +109,8 @@ fn contents(plugin: &PluginView) -> String {
 
 #[cfg(test)]
 mod tests {
-    use api::plugin::PluginReplaced;
+    use api::plugin::{PluginPart, PluginReplaced, UnusedPart};
+    use api::problem::Problem;
 
     use super::*;
 
@@ -119,8 +125,11 @@ mod tests {
             hooks: vec![part("PreToolUse Bash", "./check.sh\nrm -rf x")],
             servers: vec![part("db\ninstalled", "{}")],
             skills: vec![part("lint:style", "")],
-            unused: vec![part("lspServers", "there are no language servers here")],
-            problems: vec!["skills/x: has no text".to_owned()],
+            unused: vec![UnusedPart {
+                name: "lspServers".to_owned(),
+                about: "there are no language servers here".to_owned(),
+            }],
+            problems: vec![Problem::new("has no text").at("skills/x")],
             replaces: Some(PluginReplaced {
                 version: "1.0".to_owned(),
                 hash: "cd".repeat(32),

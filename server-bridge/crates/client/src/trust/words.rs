@@ -3,7 +3,7 @@
 use api::trust::{TrustItem, TrustList};
 use api::words::{TrustKind, TrustState};
 
-use crate::extension::{short_hash, unseen};
+use crate::extension::{short_hash, unseen, warning};
 use crate::output;
 use crate::output::{one_line, short_line};
 
@@ -23,7 +23,7 @@ pub(super) fn list(list: &TrustList, all: bool) -> String {
         parts
             .push("to approve one: `sandbridge trust approve HASH`; it has no effect before that".to_owned());
     }
-    parts.extend(list.problems.iter().map(|problem| format!("warning: {}", one_line(problem))));
+    parts.extend(list.problems.iter().map(warning));
     if all {
         parts.push(String::new());
         parts.push(approvals(list));
@@ -120,6 +120,7 @@ fn kind_words(kind: &TrustKind) -> &str {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use api::problem::Problem;
     use api::trust::{TrustApproval, TrustChange};
 
     use super::*;
@@ -166,7 +167,7 @@ pub(super) mod tests {
             workspace: Some("laptop:/w".to_owned()),
             items: vec![changed],
             approvals: vec![approval(&"cd".repeat(32))],
-            problems: vec!["custom-tools/x: it is not a tool".to_owned()],
+            problems: vec![Problem::of("custom-tools/x", "it is not a tool")],
         };
         let text = list(&all, true);
         for part in

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use agent::library::is_name;
+use api::problem::Problem;
 use futures_util::future::join_all;
 use sandbox::{FileKind, Sandbox};
 use store::{Store, UserId};
@@ -56,7 +57,7 @@ impl Found {
 #[derive(Debug, Default)]
 pub(super) struct FoundTools {
     pub(super) tools: Vec<Found>,
-    pub(super) problems: Vec<String>,
+    pub(super) problems: Vec<Problem>,
 }
 
 /// The custom tools of a workspace, in the order of their names. A directory that cannot be read counts as empty.
@@ -75,12 +76,14 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
             let why = format!(
                 "a tool's name can have only letters, digits, - and _, at most {CUSTOM_TOOL_NAME_CHARS} characters"
             );
-            found.problems.push(format!("{DIRECTORY}/{file}: it is not a tool: {why}"));
+            let text = format!("it is not a tool: {why}");
+            found.problems.push(Problem::of(format!("{DIRECTORY}/{file}"), text));
         } else if !known.insert(name.clone()) {
-            found.problems.push(format!("{DIRECTORY}/{file}: another file is already the tool {name}"));
+            let text = format!("another file is already the tool {name}");
+            found.problems.push(Problem::of(format!("{DIRECTORY}/{file}"), text));
         } else if candidates.len() == CUSTOM_TOOLS {
-            let more = format!("{DIRECTORY}: only the first {CUSTOM_TOOLS} tools are used");
-            found.problems.push(more);
+            let text = format!("only the first {CUSTOM_TOOLS} tools are used");
+            found.problems.push(Problem::of(DIRECTORY, text));
             break;
         } else {
             candidates.push((name, format!("{DIRECTORY}/{file}")));
@@ -94,21 +97,20 @@ pub(super) async fn find(store: &Store, user: UserId, sandbox: &Sandbox) -> stor
         let resolved = match resolved {
             Ok(Some(resolved)) => resolved,
             Ok(None) => {
-                found.problems.push(format!("{path}: its content cannot be checked on this machine"));
+                found.problems.push(Problem::of(path, "its content cannot be checked on this machine"));
                 continue;
             }
             // A link that leads nowhere, or out of the workspace.
             Err(error) => {
-                found.problems.push(format!("{path}: {error}"));
+                found.problems.push(Problem::of(path, error.to_string()));
                 continue;
             }
         };
         let file = resolved.found.filter(|file| file.kind == FileKind::File);
         let (Some(file), Some(content)) = (file, resolved.sha256) else { continue };
         if file.mode & EXECUTABLE == 0 {
-            found
-                .problems
-                .push(format!("{path}: it is not a tool: make it executable with `chmod +x {path}`"));
+            let text = format!("it is not a tool: make it executable with `chmod +x {path}`");
+            found.problems.push(Problem::of(path, text));
             continue;
         }
         let content = store::hex(&content);

@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent::tool::{Tool, ToolSource};
+use api::problem::Problem;
 use execs::Ledger;
 use futures_util::future::{BoxFuture, join_all};
 use sandbox::{Sandbox, SandboxRouter};
@@ -104,7 +105,8 @@ impl trust::Source for CustomTools {
             for tool in &found.tools {
                 let said = self.0.described_lately(&(user.id, tool.hash.clone()));
                 if let Some(Err(why)) = said.map(|described| described.said) {
-                    items.problems.push(format!("{}: the tool is not offered: {why}", tool.path));
+                    let text = format!("the tool is not offered: {why}");
+                    items.problems.push(Problem::of(&tool.path, text));
                 }
             }
             items.items = found.tools.into_iter().map(Found::item).collect();

@@ -1,11 +1,12 @@
 //! Listing, changing and approving hooks.
 
 use api::hooks::{HookList, HookRunView, HookView};
+use api::problem::Problem;
 use api::words::{ExtensionLayer, HookState};
 use futures_util::future::BoxFuture;
 use hooks::config::{Document, Format, Severity};
 use hooks::dialect::Dialect;
-use hooks::layers::Hook;
+use hooks::layers::{Hook, Trouble};
 use hooks::{Layer, Loaded};
 use sandbox::Sandbox;
 use store::{User, UserId};
@@ -30,11 +31,8 @@ impl HookRunner {
         let mut list = views(loaded.hooks.all(), HookState::Runs);
         list.extend(views(&loaded.waiting, HookState::Waiting));
         list.extend(views(&loaded.inert, HookState::Inert));
-        let problems = loaded.troubles.iter().map(|trouble| match trouble.problem.place.as_str() {
-            "" => format!("{}: {}", trouble.origin, trouble.problem.text),
-            place => format!("{}, {place}: {}", trouble.origin, trouble.problem.text),
-        });
-        let away = away.map(|why| format!("the hooks of the workspace are not listed: {why}"));
+        let problems = loaded.troubles.iter().map(problem);
+        let away = away.map(|why| Problem::new(format!("the hooks of the workspace are not listed: {why}")));
         Ok(HookList { hooks: list, problems: problems.chain(away).collect() })
     }
 
@@ -59,9 +57,10 @@ impl HookRunner {
             let refused: Vec<String> =
                 refused.map(|problem| format!("{}: {}", problem.place, problem.text)).collect();
             if !refused.is_empty() {
+                // A line each: a text is translated line by line.
                 return Err(Error::refused(
                     "invalid",
-                    format!("the document is refused: {}", refused.join("; ")),
+                    format!("the document is refused: {}", refused.join("\n")),
                 ));
             }
         }
@@ -129,6 +128,12 @@ impl trust::Source for HookRunner {
             Ok(trust::Items { items: waiting.chain(approved).collect(), problems: Vec::new() })
         })
     }
+}
+
+/// What is wrong with a document of hooks.
+pub(crate) fn problem(trouble: &Trouble) -> Problem {
+    let hooks::config::Problem { place, text, .. } = &trouble.problem;
+    Problem::of(&trouble.origin, text).at(place)
 }
 
 /// A hook as something that needs approval.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::hooks::{HookTrial, HookTrialRun, HookTrialView};
+use api::problem::Problem;
 use api::words::HookDecision;
 use hooks::dialect::Dialect;
 use hooks::event::Named;
@@ -37,7 +38,7 @@ struct Tried {
     hooks: Hooks,
     event: Event,
     /// The hooks of the event that do not run, with the reason.
-    left_out: Vec<String>,
+    left_out: Vec<Problem>,
 }
 
 impl HookRunner {
@@ -90,7 +91,7 @@ impl Inner {
         hooks: &TurnHooks,
         event: Event,
         fields: &Map<String, Value>,
-        mut left_out: Vec<String>,
+        mut left_out: Vec<Problem>,
     ) -> Result<HookTrialView> {
         let happening = happening(event, fields).map_err(|why| {
             Error::refused("invalid", format!("the payload does not fit {}: {why}", name(event)))
@@ -117,9 +118,8 @@ impl Inner {
         }
         let ran: Vec<&str> = runs.iter().map(|run| run.hook.as_str()).collect();
         let others = hooks.loaded.hooks.of(event).filter(|hook| !ran.contains(&hook.id.as_str()));
-        left_out.extend(
-            others.map(|hook| format!("{}: its matcher or its condition does not fit this payload", hook.id)),
-        );
+        let why = "its matcher or its condition does not fit this payload";
+        left_out.extend(others.map(|hook| Problem::of(&hook.id, why)));
         Ok(view(event, round.end(), payload.unwrap_or_default(), runs, left_out))
     }
 }
@@ -144,9 +144,9 @@ fn tried(trial: &HookTrial, loaded: Loaded) -> Result<Tried> {
         let event = event.ok_or_else(|| {
             Error::refused("invalid", "name a hook, or an event whose hooks are to be tried")
         })?;
-        let not_yet = |hooks: &[Hook], why: &str| -> Vec<String> {
+        let not_yet = |hooks: &[Hook], why: &str| -> Vec<Problem> {
             let of_event = hooks.iter().filter(|hook| hook.event == event);
-            of_event.map(|hook| format!("{}: {why}", hook.id)).collect()
+            of_event.map(|hook| Problem::of(&hook.id, why)).collect()
         };
         let left_out = [not_yet(&loaded.waiting, WAITS), not_yet(&loaded.inert, INERT)].concat();
         return Ok(Tried { hooks: loaded.hooks, event, left_out });
@@ -228,7 +228,7 @@ fn view(
     combined: Combined,
     payload: String,
     runs: Vec<HookTrialRun>,
-    left_out: Vec<String>,
+    left_out: Vec<Problem>,
 ) -> HookTrialView {
     let decision = match combined.verdict {
         Some(Verdict::Deny) => HookDecision::Deny,
@@ -302,7 +302,7 @@ mod tests {
         assert!(why(of(None, Some("Pretooluse"))).contains("SubAgentStop"));
         let of_event = tried(&of(None, Some("PreToolUse")), own()).unwrap();
         assert_eq!(of_event.left_out.len(), 1);
-        assert!(of_event.left_out[0].starts_with(&waiting.id), "{:?}", of_event.left_out);
+        assert_eq!(of_event.left_out, [Problem::of(&waiting.id, WAITS)]);
     }
 
     #[test]

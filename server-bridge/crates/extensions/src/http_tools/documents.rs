@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use agent::library::beginning;
 use agent::tool::visible;
+use api::problem::Problem;
 use api::words::{ExtensionLayer, HttpToolState};
 use hooks::strict;
 use http_tools::{HttpTool, Mask};
@@ -61,7 +62,7 @@ impl std::fmt::Debug for Secrets {
 #[derive(Default)]
 pub(super) struct Documents {
     pub(super) all: Vec<Known>,
-    pub(super) problems: Vec<String>,
+    pub(super) problems: Vec<Problem>,
     /// All secrets, of every tool.
     secrets: Vec<Bound>,
 }
@@ -139,20 +140,22 @@ impl Documents {
             Ok(tool) => tool,
             Err(why) => {
                 let name = document.get("name").and_then(Value::as_str).unwrap_or("without a name");
-                self.problems.push(format!("{origin}: the tool {} is left out: {why}", visible::line(name)));
+                let text = format!("the tool {} is left out: {why}", visible::line(name));
+                self.problems.push(Problem::of(origin, text));
                 return;
             }
         };
         if *layer == ExtensionLayer::Workspace && !tool.secrets().is_empty() {
-            self.problems.push(format!(
-                "{origin}: the tool {} is left out: a workspace's tool can use no secrets; add it to your own tools instead",
+            let text = format!(
+                "the tool {} is left out: a workspace's tool can use no secrets; add it to your own tools instead",
                 tool.name()
-            ));
+            );
+            self.problems.push(Problem::of(origin, text));
             return;
         }
         if self.all.iter().any(|known| known.tool.name() == tool.name() && known.origin == origin) {
-            self.problems
-                .push(format!("{origin}: the tool {} is defined twice; the first one is used", tool.name()));
+            let text = format!("the tool {} is defined twice; the first one is used", tool.name());
+            self.problems.push(Problem::of(origin, text));
             return;
         }
         let state = match self.named(tool.name()) {
@@ -238,7 +241,7 @@ impl Inner {
                     tools.iter().for_each(|tool| documents.add(&layer, MANAGED, tool, &secrets, None));
                     documents.secrets.push(secrets);
                 }
-                Err(why) => documents.problems.push(format!("{MANAGED}: {why}")),
+                Err(why) => documents.problems.push(Problem::of(MANAGED, why)),
             }
         }
         for tool in self.store.http_tools(user).await? {
@@ -257,7 +260,7 @@ impl Inner {
                     .iter()
                     .for_each(|tool| documents.add(&layer, OF_WORKSPACE, tool, &none, Some(&workspace)));
             }
-            Err(why) => documents.problems.push(format!("{OF_WORKSPACE}: {why}")),
+            Err(why) => documents.problems.push(Problem::of(OF_WORKSPACE, why)),
         }
         if documents.all.iter().any(Known::needs_approval) {
             let approved = approved(&self.store, user, KIND).await?;
@@ -316,8 +319,9 @@ mod tests {
         let states: Vec<&str> = documents.all.iter().map(|known| known.state.as_str()).collect();
         assert_eq!(states, ["ready", "shadowed", "ready"]);
         assert_eq!(documents.named("a").unwrap().layer, ExtensionLayer::Managed);
-        assert!(documents.problems[0].contains("no secrets"), "{:?}", documents.problems);
-        assert!(!documents.problems[1].contains('\u{202e}'), "{:?}", documents.problems);
+        assert!(documents.problems[0].text.contains("no secrets"), "{:?}", documents.problems);
+        assert_eq!(documents.problems[0].origin, OF_WORKSPACE);
+        assert!(!documents.problems[1].text.contains('\u{202e}'), "{:?}", documents.problems);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use api::http_tools::{
     HttpToolDraft, HttpToolImport, HttpToolImported, HttpToolList, HttpToolSaved, HttpToolSecret,
     HttpToolTried, HttpToolView,
 };
+use api::problem::Problem;
 use api::words::HttpToolState;
 use futures_util::future::BoxFuture;
 use hooks::strict;
@@ -28,7 +29,8 @@ impl HttpTools {
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<HttpToolList> {
         let (documents, away) = self.found(user, on).await?;
         let mut problems = documents.problems;
-        problems.extend(away.map(|away| format!("the workspace's tools are not known: {away}")));
+        problems
+            .extend(away.map(|away| Problem::new(format!("the workspace's tools are not known: {away}"))));
         let mut tools: Vec<HttpToolView> = documents.all.iter().map(view).collect();
         let is_unused = |view: &HttpToolView| view.state == HttpToolState::Shadowed;
         tools.sort_by(|one, two| (is_unused(one), &one.name).cmp(&(is_unused(two), &two.name)));

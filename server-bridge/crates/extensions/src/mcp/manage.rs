@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::mcp::{McpLogin, McpLoginStart, McpServerEntry, McpServerList, McpServerView, McpToolView};
+use api::problem::Problem;
 use api::words::{McpServerState, McpToolState};
 use futures_util::future::BoxFuture;
 use sandbox::Sandbox;
@@ -29,8 +30,12 @@ impl McpServers {
     pub async fn list(&self, user: &User, on: Option<&str>) -> Result<McpServerList> {
         let found = self.found(user, on).await?;
         let mut problems = found.servers.problems.clone();
-        problems
-            .extend(found.away.iter().map(|away| format!("the workspace's servers are not known: {away}")));
+        problems.extend(
+            found
+                .away
+                .iter()
+                .map(|away| Problem::new(format!("the workspace's servers are not known: {away}"))),
+        );
         let mut servers: Vec<McpServerView> =
             found.servers.all.iter().map(|server| found.view(server)).collect();
         let is_unused = |view: &McpServerView| view.state == McpServerState::Shadowed;
@@ -426,10 +431,8 @@ fn tools(server: &Server, listing: &Listing) -> Vec<McpToolView> {
         McpToolView {
             name: names::wire(&server.name, &tool.accepted.name),
             tool: tool.accepted.name.clone(),
-            description: match tool.accepted.problem() {
-                Some(problem) => format!("not offered: {problem}"),
-                None => first.trim().to_owned(),
-            },
+            description: first.trim().to_owned(),
+            problem: tool.accepted.problem(),
             state: state(tool),
             definition: tool.accepted.shown(),
             changed: tool.changed.as_ref().map(super::listing::Definition::shown),

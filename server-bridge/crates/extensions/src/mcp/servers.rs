@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agent::library::beginning;
 use api::mcp::McpServerEntry;
+use api::problem::Problem;
 use api::words::{ExtensionLayer, McpServerState, McpTransport};
 use futures_util::future::join_all;
 use rules::Named;
@@ -68,7 +69,7 @@ pub(super) struct Server {
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     pub(super) all: Vec<Server>,
-    pub(super) problems: Vec<String>,
+    pub(super) problems: Vec<Problem>,
 }
 
 /// The beginning of the names of a plugin's servers.
@@ -134,7 +135,8 @@ impl Servers {
                 Ok(spec) => spec,
                 Err(why) => {
                     let name = agent::tool::visible::line(&name);
-                    self.problems.push(format!("{origin}: the server {name:?} is left out: {why}"));
+                    let text = format!("the server {name:?} is left out: {why}");
+                    self.problems.push(Problem::of(&origin, text));
                     continue;
                 }
             };
@@ -142,10 +144,11 @@ impl Servers {
             let mut clashing = self.all.iter().filter(|known| known.prefix == prefix);
             let state = match clashing.next() {
                 Some(known) if known.name != name => {
-                    self.problems.push(format!(
-                        "{origin}: the server {name:?} is left out: models could not tell it from {:?}",
+                    let text = format!(
+                        "the server {name:?} is left out: models could not tell it from {:?}",
                         known.name
-                    ));
+                    );
+                    self.problems.push(Problem::of(&origin, text));
                     continue;
                 }
                 Some(_) => McpServerState::Shadowed,
@@ -205,7 +208,7 @@ impl Inner {
         for (layer, origin, text) in texts {
             match config::entries(&text) {
                 Ok(entries) => found.push(Found { layer, origin: origin.to_owned(), entries, plugin: None }),
-                Err(why) => servers.problems.push(format!("{origin}: {why}")),
+                Err(why) => servers.problems.push(Problem::of(origin, why)),
             }
         }
         let entries = self.own(user).await?;
@@ -223,7 +226,7 @@ impl Inner {
         &self,
         user: UserId,
         sandbox: Option<&Sandbox>,
-        problems: &mut Vec<String>,
+        problems: &mut Vec<Problem>,
     ) -> store::Result<Vec<Found>> {
         let workspace = sandbox.map_or(".", |sandbox| sandbox.facts().workspace.as_str());
         let mut found = Vec::new();
@@ -241,7 +244,7 @@ impl Inner {
                     let plugin = Some(Arc::clone(&plugin));
                     found.push(Found { layer: ExtensionLayer::User, origin, entries, plugin });
                 }
-                Err(why) => problems.push(format!("{origin}: {why}")),
+                Err(why) => problems.push(Problem::of(origin, why)),
             }
         }
         Ok(found)
@@ -272,7 +275,8 @@ impl Inner {
         let named: Vec<Named> = of_workspace.map(|server| server.spec.named()).collect();
         let covered = covered(sandbox, &named).await;
         if let Err(why) = &covered {
-            servers.problems.push(format!("none of the servers of the workspace is used: {why}"));
+            let text = format!("none of the servers of the workspace is used: {why}");
+            servers.problems.push(Problem::new(text));
         }
         let is_countable = covered.is_ok();
         let mut covered = covered.unwrap_or_default().into_iter();
@@ -294,9 +298,8 @@ impl Inner {
             }
             server.is_approvable = is_hashed;
             if let Some(why) = unknown {
-                servers
-                    .problems
-                    .push(format!("{}: the server {:?} is not used: {why}", server.origin, server.name));
+                let text = format!("the server {:?} is not used: {why}", server.name);
+                servers.problems.push(Problem::of(&server.origin, text));
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Looking at plugins, installing and removing them.
 
 use api::plugin::{NewPlugin, PluginList, PluginView};
+use api::problem::Problem;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use plugins::{PluginPath, Tree};
@@ -18,7 +19,7 @@ struct Looked {
     plugin: Installed,
     /// Where it came from, in words.
     source: String,
-    problems: Vec<String>,
+    problems: Vec<Problem>,
 }
 
 impl Plugins {
@@ -42,7 +43,7 @@ impl Plugins {
                     enabled: row.is_enabled,
                     shared: row.is_shared,
                     installed_at: Some(row.installed_at_ms),
-                    problems: vec![why],
+                    problems: vec![Problem::new(why)],
                     ..PluginView::default()
                 },
             };
@@ -155,7 +156,10 @@ impl Plugins {
             _ => return Err(refused("give a source, an archive or the plugin's files".to_owned())),
         };
         let plugin = Installed::read(&fetched.tree, &fetched.name).map_err(refused)?;
-        let said = fetched.said.iter().map(|field| format!("what the marketplace adds is not used: {field}"));
+        let said = fetched
+            .said
+            .iter()
+            .map(|field| Problem::new(format!("what the marketplace adds is not used: {field}")));
         Ok(Looked { problems: said.collect(), tree: fetched.tree, plugin, source })
     }
 }

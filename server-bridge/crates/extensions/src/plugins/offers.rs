@@ -6,10 +6,12 @@ use agent::tool::visible;
 use api::plugin::{
     MarketplaceList, MarketplacePlugin, MarketplaceView, NewMarketplace, PluginView, ShelfList, ShelfPlugin,
 };
+use api::problem::Problem;
 use plugins::{Entry, Marketplace};
 use store::{MarketplaceRow, PluginRow, SharedPlugin, User};
 
 use super::Plugins;
+use super::view::problem;
 use crate::{Error, Result, approvals};
 
 /// A marketplace, parsed.
@@ -205,7 +207,7 @@ fn view(row: MarketplaceRow, installed: &[PluginRow]) -> MarketplaceView {
     let base = MarketplaceView { name, source, updated_at, ..MarketplaceView::default() };
     let known = match Known::of(row) {
         Ok(known) => known,
-        Err(why) => return MarketplaceView { problems: vec![why], ..base },
+        Err(why) => return MarketplaceView { problems: vec![Problem::new(why)], ..base },
     };
     let plugin = |entry: &Entry| {
         let source = known.source(entry);
@@ -220,7 +222,6 @@ fn view(row: MarketplaceRow, installed: &[PluginRow]) -> MarketplaceView {
             source,
         }
     };
-    let problem = |problem: &plugins::Problem| format!("{}: {}", problem.place, problem.text);
     MarketplaceView {
         description: visible::lines(&known.market.description),
         owner: visible::line(&known.market.owner.name),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use agent::tool::visible;
-use api::plugin::{PluginPart, PluginReplaced, PluginView};
+use api::plugin::{PluginPart, PluginReplaced, PluginView, UnusedPart};
+use api::problem::Problem;
 use hooks::layers::{Checks, Source};
 use hooks::{Layer, config::Format};
 use store::PluginRow;
@@ -16,11 +17,11 @@ use crate::limits::PLUGIN_CHANGES_SHOWN;
 pub(super) fn view(plugin: &Installed, row: Option<&PluginRow>, source: &str) -> PluginView {
     let Installed { name, hash, plugin, shelved, .. } = plugin;
     let part = |name: &str, about: &str| PluginPart { name: name.to_owned(), about: visible::lines(about) };
-    let problem = |problem: &plugins::Problem| match problem.place.as_str() {
-        "" => problem.text.clone(),
-        place => format!("{place}: {}", problem.text),
+    let unused = |unused: &plugins::Unused| UnusedPart {
+        name: unused.what.clone(),
+        about: visible::lines(&unused.why),
     };
-    let mut problems: Vec<String> = plugin.problems.iter().map(problem).collect();
+    let mut problems: Vec<Problem> = plugin.problems.iter().map(problem).collect();
     let (hooks, broken) = hooks_of(plugin);
     problems.extend(broken);
     PluginView {
@@ -46,14 +47,19 @@ pub(super) fn view(plugin: &Installed, row: Option<&PluginRow>, source: &str) ->
             .iter()
             .map(|server| part(&server.name, &server.definition.to_string()))
             .collect(),
-        unused: plugin.unused.iter().map(|unused| part(&unused.what, &unused.why)).collect(),
+        unused: plugin.unused.iter().map(unused).collect(),
         problems,
         replaces: None,
     }
 }
 
+/// What is wrong with a plugin or a marketplace.
+pub(super) fn problem(problem: &plugins::Problem) -> Problem {
+    Problem::new(&problem.text).at(&problem.place)
+}
+
 /// Its hooks, and what is wrong with others.
-fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<String>) {
+fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<Problem>) {
     let sources: Vec<Source<'_>> = plugin
         .hooks
         .iter()
@@ -82,11 +88,7 @@ fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<String>) {
         let name = if matcher.is_empty() { event.to_owned() } else { format!("{event} {matcher}") };
         PluginPart { name, about: visible::lines(&hook.handler.describe()) }
     });
-    let problems = loaded.troubles.iter().map(|trouble| match trouble.problem.place.as_str() {
-        "" => format!("{}: {}", trouble.origin, trouble.problem.text),
-        place => format!("{}, {place}: {}", trouble.origin, trouble.problem.text),
-    });
-    (hooks.collect(), problems.collect())
+    (hooks.collect(), loaded.troubles.iter().map(crate::hooks::problem).collect())
 }
 
 /// What a copy would change in another one.

@@ -18,6 +18,7 @@ mod question;
 
 use std::sync::Arc;
 
+use api::problem::Problem;
 use api::trust::{TrustApproval, TrustItem, TrustList};
 use api::words::TrustState;
 use execs::Ledger;
@@ -57,8 +58,8 @@ pub struct Item {
 pub struct Items {
     /// The items.
     pub items: Vec<Item>,
-    /// What is wrong, in words.
-    pub problems: Vec<String>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
 }
 
 /// A kind of thing that needs approval.
@@ -98,7 +99,7 @@ impl Trust {
         let mut list = TrustList {
             workspace: sandbox.as_ref().map(workspace_of),
             problems: away
-                .map(|why| format!("what the workspace defines is not known: {why}"))
+                .map(|why| Problem::new(format!("what the workspace defines is not known: {why}")))
                 .into_iter()
                 .collect(),
             ..TrustList::default()

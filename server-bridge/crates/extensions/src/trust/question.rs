@@ -52,7 +52,8 @@ impl Trust {
         let place = self.place(user, chat).await?;
         let list = self.list(user, place.as_deref()).await?;
         let Some(workspace) = &list.workspace else {
-            return Err(Error::refused("unavailable", list.problems.join("; ")));
+            let why: Vec<String> = list.problems.iter().map(ToString::to_string).collect();
+            return Err(Error::refused("unavailable", why.join("\n")));
         };
         let is = |state: TrustState| move |item: &&TrustItem| item.state == state;
         let waiting: Vec<&TrustItem> = list.items.iter().filter(is(TrustState::Waiting)).collect();

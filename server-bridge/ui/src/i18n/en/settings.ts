@@ -321,6 +321,10 @@ export const settings = {
     try: "Try it",
     verdicts: { deny: "Denied", ask: "Asked about", allow: "Allowed", mode: "Left to the mode" },
   },
+  problems: {
+    place: "{{origin}}, {{place}}",
+    line: "{{where}}: {{text}}",
+  },
   trust: {
     title: "What this workspace defines",
     about: "A repository can define hooks, MCP servers, HTTP tools, custom tools, and skills that are part of every prompt. None of them has an effect before you approve it, and each change needs another approval.",

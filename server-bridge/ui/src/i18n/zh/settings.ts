@@ -322,6 +322,10 @@ export const settings: Room<"settings"> = {
     try: "试一试",
     verdicts: { deny: "拒绝", ask: "询问", allow: "允许", mode: "由审批模式决定" },
   },
+  problems: {
+    place: "{{origin}}，{{place}}",
+    line: "{{where}}：{{text}}",
+  },
   trust: {
     title: "此工作区定义的内容",
     about: "仓库中可以定义钩子、MCP 服务器、HTTP 工具、自定义工具，以及会加入每个提示词的技能。在你批准之前，它们都不起作用；内容改变后需要重新批准。",

@@ -3,8 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useAction } from "../../lib/useAction";
 import { useLoaded } from "../../lib/useLoaded";
 import { useAppState } from "../../state/context";
-import { plainly } from "../hookTexts";
-import { Problem, Ready } from "../parts";
+import { Problem, Problems, Ready } from "../parts";
 import { useRequests } from "../requests";
 import { AddTool } from "./AddTool";
 import { ImportTools } from "./ImportTools";
@@ -35,11 +34,7 @@ export default function HttpTools() {
         <Ready loaded={loaded}>
           {({ tools, problems }) => (
             <>
-              {problems.map((problem, at) => (
-                <p key={at} className="caution">
-                  {plainly(problem)}
-                </p>
-              ))}
+              <Problems problems={problems} />
               {tools.length === 0 && <p className={styles.nothing}>{t("http.none")}</p>}
               <ul className={styles.cards}>
                 {tools.map((tool) => (

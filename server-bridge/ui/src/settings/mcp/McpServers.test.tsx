@@ -3,7 +3,7 @@ import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-libra
 import { afterEach, expect, test, vi } from "vitest";
 import { ApiError } from "../../api";
 import { type Asked, press, showSection, write } from "../fixtures";
-import type { McpServer, McpTool } from "../types";
+import type { FoundProblem, McpServer, McpTool } from "../types";
 import McpServers from "./McpServers";
 
 afterEach(cleanup);
@@ -29,12 +29,12 @@ function server(name: string, change: Partial<McpServer> = {}): McpServer {
 }
 
 function tool(name: string, change: Partial<McpTool> = {}): McpTool {
-  return { name: `mcp__s__${name}`, tool: name, description: `about ${name}`, state: "ready", definition: "{}", changed: null, ...change };
+  return { name: `mcp__s__${name}`, tool: name, description: `about ${name}`, state: "ready", problem: null, definition: "{}", changed: null, ...change };
 }
 
 /** Shows the section with a server that has these MCP servers; `answers` answers the requests that change something. */
 async function show(first: McpServer[], answers: (method: string, path: string, asked: Asked) => unknown = () => undefined) {
-  const has = { servers: first, problems: [] as string[] };
+  const has = { servers: first, problems: [] as FoundProblem[] };
   const client = await showSection(<McpServers />, (method, path, asked) => (path === "/api/v1/mcp-servers" ? { ...has } : answers(method, path, asked)));
   await screen.findByRole("region", { name: "All servers" });
   return { client, has };
@@ -55,18 +55,31 @@ test("a waiting server is shown whole, and is approved by its hash after a quest
   expect(await screen.findByRole("button", { name: "Revoke the approval of theirs" })).toBeTruthy();
 });
 
+test("what is wrong is shown with its file and the place in it, as far as they are known", async () => {
+  const problems: FoundProblem[] = [
+    { origin: ".mcp.json", place: "mcpServers.x", text: "it is not an object" },
+    { origin: ".mcp.json", place: "", text: "it is not\u202e JSON" },
+    { origin: "", place: "", text: "the workspace's servers are not known" },
+  ];
+  await showSection(<McpServers />, () => ({ servers: [], problems }));
+  expect(await screen.findByText(".mcp.json, mcpServers.x: it is not an object")).toBeTruthy();
+  expect(screen.getByText(".mcp.json: it is not\\u{202e} JSON")).toBeTruthy();
+  expect(screen.getByText("the workspace's servers are not known")).toBeTruthy();
+});
+
 test("a check says that it goes on, then shows the tools, or each line of its error", async () => {
   let end: (view: McpServer) => void = () => {};
   const { has } = await show([server("s")], () => new Promise<McpServer>((done) => (end = done)));
   await press("Check s");
   expect(await screen.findByText(/^Connecting/)).toBeTruthy();
   expect(screen.getByRole<HTMLButtonElement>("button", { name: "Check s" }).disabled).toBe(true);
-  const listed = server("s", { tools: [tool("echo"), tool("odd", { state: "invalid" })], listed_at: 1 });
+  const listed = server("s", { tools: [tool("echo"), tool("odd", { state: "invalid", problem: "its schema is not that of an object" })], listed_at: 1 });
   has.servers = [listed];
   await act(async () => end(listed));
   expect(await screen.findByText("The server answered: it offers 2 tools.")).toBeTruthy();
   expect(screen.getAllByText(/^about/).map((found) => found.textContent)).toEqual(["about echo", "about odd"]);
   expect(screen.getByText("Cannot be used")).toBeTruthy();
+  expect(screen.getByText("its schema is not that of an object")).toBeTruthy();
   cleanup();
   await show([server("s")], () => Promise.reject(new ApiError(400, "invalid", "it ended with code 1\nTraceback")));
   await press("Check s");

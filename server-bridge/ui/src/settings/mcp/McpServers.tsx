@@ -3,8 +3,7 @@ import { useTranslation } from "react-i18next";
 import { useAction } from "../../lib/useAction";
 import { useLoaded } from "../../lib/useLoaded";
 import { useAppState } from "../../state/context";
-import { plainly } from "../hookTexts";
-import { Problem, Ready } from "../parts";
+import { Problem, Problems, Ready } from "../parts";
 import { useRequests } from "../requests";
 import { AddServer } from "./AddServer";
 import { ServerCard } from "./ServerCard";
@@ -34,11 +33,7 @@ export default function McpServers() {
         <Ready loaded={loaded}>
           {({ servers, problems }) => (
             <>
-              {problems.map((problem, at) => (
-                <p key={at} className="caution">
-                  {plainly(problem)}
-                </p>
-              ))}
+              <Problems problems={problems} />
               {servers.length === 0 && <p className={styles.nothing}>{t("mcp.none")}</p>}
               <ul className={styles.cards}>
                 {servers.map((server) => (

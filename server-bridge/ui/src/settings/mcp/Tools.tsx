@@ -77,6 +77,7 @@ function Tool({ tool }: { tool: McpTool }) {
         <strong>{plainly(tool.tool)}</strong> <code className="hint">{plainly(tool.name)}</code>{" "}
         {tool.state !== "ready" && <span className={classes(marks.badge, marks.lacks)}>{t(`mcp.toolStates.${tool.state}`)}</span>}
       </p>
+      {tool.problem !== null && <p className="caution">{plainly(tool.problem)}</p>}
       {tool.description !== "" && <p className={styles.asWritten}>{plainly(tool.description)}</p>}
       {tool.changed !== null && (
         <>

@@ -1,5 +1,6 @@
 import { useTranslation } from "react-i18next";
 import { plainly } from "../hookTexts";
+import { Problems } from "../parts";
 import type { Plugin, PluginPart } from "../types";
 import styles from "../settings.module.css";
 import layout from "../mcp/mcp.module.css";
@@ -25,11 +26,7 @@ export function Contents({ plugin, isUnfolded }: { plugin: Plugin; isUnfolded: b
           </ul>
         </details>
       ))}
-      {plugin.problems.map((problem, at) => (
-        <p key={at} className="caution">
-          {plainly(problem)}
-        </p>
-      ))}
+      <Problems problems={plugin.problems} />
     </>
   );
 }

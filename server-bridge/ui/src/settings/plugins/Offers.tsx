@@ -8,7 +8,7 @@ import { useNow } from "../../lib/useNow";
 import { useTimeWords } from "../../lib/useTimeWords";
 import { useAppState } from "../../state/context";
 import { plainly } from "../hookTexts";
-import { Field, Problem, Ready } from "../parts";
+import { Field, Problem, Problems, Ready } from "../parts";
 import { useRequests } from "../requests";
 import type { Marketplace, MarketplacePlugin, ShelfPlugin } from "../types";
 import styles from "../settings.module.css";
@@ -132,11 +132,7 @@ function Market({ market, isBusy, onChosen, onUpdate, onRemove }: MarketProps) {
           <Offer key={plugin.source} offer={plugin} about={plugin.category} onChosen={onChosen} />
         ))}
       </ul>
-      {market.problems.map((problem, at) => (
-        <p key={at} className="caution">
-          {plainly(problem)}
-        </p>
-      ))}
+      <Problems problems={market.problems} />
       <div className={styles.actions}>
         <button type="button" className="quiet" disabled={isBusy} aria-label={t("plugins.markets.updateName", { name })} onClick={onUpdate}>
           {t("plugins.markets.update")}

@@ -58,7 +58,7 @@ test("a plugin is listed with all that is in it, what is not used and what is wr
       skills: [{ name: "guard:a", about: "" }, { name: "guard:b", about: "" }],
       roles: [{ name: "guard:looker", about: "Only looks" }],
       unused: [{ name: "lspServers", about: "there are no language servers here" }],
-      problems: ["skills/x: has no text"],
+      problems: [{ origin: "", place: "skills/x", text: "has no text" }],
     }),
     plugin({ name: "other", enabled: false }),
   ]);

@@ -11,18 +11,18 @@ import { MachineFacts } from "./MachineFacts";
 beforeAll(async () => void (await i18next.use(initReactI18next).init({ lng: "en", resources: { en }, defaultNS: "frame" })));
 afterEach(cleanup);
 
-const layer = (name: string, holds: boolean, detail = ""): Layer => ({ name, holds, detail });
+const layer = (name: string, holds: boolean, detail = "", by_choice = false): Layer => ({ name, holds, by_choice, detail });
 const show = (...layers: Layer[]) => render(<MachineFacts runner={{ ...runner("laptop"), layers }} />);
 
 test("a machine where every layer holds says so in a word, and folds the layers", () => {
-  const { container } = show(layer("landlock", true), layer("seccomp", true), layer("network", false, "open"));
+  const { container } = show(layer("landlock", true), layer("seccomp", true), layer("network", false, "open", true));
   expect(screen.getByText("Confined, all layers").closest("details")?.open).toBe(false);
   expect(screen.queryByRole("list", { name: "Missing layers" })).toBeNull();
   expect(container.querySelectorAll("details li")).toHaveLength(3);
 });
 
 test("a layer that is missing is named without a click", () => {
-  show(layer("landlock", false, "the kernel has none"), layer("seccomp", true), layer("limits", false, "switched off"));
+  show(layer("landlock", false, "the kernel has none"), layer("seccomp", true), layer("limits", false, "switched off", true));
   const missing = within(screen.getByRole("list", { name: "Missing layers" }));
   expect(missing.getAllByRole("listitem").map((item) => item.textContent)).toEqual(["! landlock not enforced: the kernel has none"]);
   expect(screen.getByText("Confined by 1 of 2 layers")).toBeTruthy();

@@ -43,8 +43,8 @@ export function MachineFacts({ runner }: { runner: Runner }) {
 /** A summary of whether the machine confines commands; a click shows each layer, and a missing one is named at once. */
 function Confinement({ layers }: { layers: Layer[] }) {
   const { t } = useTranslation("settings");
-  const missing = layers.filter((layer) => !layer.holds && !isChosen(layer));
-  const wanted = layers.filter((layer) => layer.holds || !isChosen(layer)).length;
+  const missing = layers.filter((layer) => !layer.holds && !layer.by_choice);
+  const wanted = layers.filter((layer) => layer.holds || !layer.by_choice).length;
   return (
     <>
       {missing.length > 0 && (
@@ -68,14 +68,9 @@ function Confinement({ layers }: { layers: Layer[] }) {
   );
 }
 
-/** True if a layer was left out by choice: then nothing is missing on the machine. */
-function isChosen({ name, detail }: Layer): boolean {
-  return name === "network" || (name === "limits" && detail.startsWith("switched off"));
-}
-
 function LayerBadge({ layer }: { layer: Layer }) {
   const { t } = useTranslation("settings");
-  if (!layer.holds && isChosen(layer)) {
+  if (layer.by_choice) {
     return <li className={marks.badge}>{`${layer.name}: ${layer.detail}`}</li>;
   }
   return (

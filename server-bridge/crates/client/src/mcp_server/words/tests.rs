@@ -1,5 +1,7 @@
 //! Texts about well-behaved servers, and about hostile ones.
 
+use api::problem::Problem;
+
 use super::*;
 
 pub(in crate::mcp_server) fn server(name: &str, hash: &str, layer: &str, state: &str) -> McpServerView {
@@ -17,6 +19,7 @@ fn tool(name: &str, state: &str, changed: Option<&str>) -> McpToolView {
         description: format!("The {name}"),
         state: state.into(),
         definition: "{\n  \"name\": \"now\"\n}".to_owned(),
+        problem: (state == "invalid").then(|| "its schema contains invisible characters".to_owned()),
         changed: changed.map(str::to_owned),
     }
 }
@@ -41,7 +44,7 @@ fn the_list_says_what_to_do_about_servers_and_tools_that_are_not_offered() {
         server("memory", "03", "managed", "ready"),
         server("time", "04", "workspace-local", "shadowed"),
     ];
-    let words = list(&McpServerList { servers, problems: vec![".mcp.json: not\nread".to_owned()] });
+    let words = list(&McpServerList { servers, problems: vec![Problem::of(".mcp.json", "not\nread")] });
     let lines: Vec<_> = words.lines().collect();
     let rows: Vec<Vec<_>> = lines[1..5]
         .iter()
@@ -134,6 +137,8 @@ fn a_check_lists_the_tools() {
     let expected = "the MCP server time has 2 tools\n  mcp__time__long_name  The long_name\n  mcp__time__b          (changed) \
                     b\\u{7}\\nmcp__time__c\n";
     assert!(words.starts_with(expected) && words.ends_with("accept time`"), "{words}");
+    let invalid = checked(&time(vec![tool("c", "invalid", None)]));
+    assert!(invalid.contains("mcp__time__c  (invalid) its schema contains invisible"), "{invalid}");
     assert_eq!(checked(&time(Vec::new())), "the MCP server time has no tools");
     assert!(checked(&time(vec![tool("a", "ready", None)])).starts_with("the MCP server time has 1 tool\n"));
     assert!(

@@ -1,0 +1,69 @@
+//! What is wrong with something that was written down, and where.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What is wrong with a file, a plugin or a machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// The file, or the plugin; empty if the text names what it is about.
+    #[serde(default, serialize_with = "crate::language::text")]
+    #[schema(required)]
+    pub origin: String,
+    /// The place in it, such as `hooks.PreToolUse[0].matcher`; empty for all of it.
+    #[serde(default)]
+    #[schema(required)]
+    pub place: String,
+    /// What is wrong, in a sentence.
+    #[serde(serialize_with = "crate::language::text")]
+    pub text: String,
+}
+
+impl Problem {
+    /// A problem that its text alone describes.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A problem of a file or a plugin.
+    pub fn of(origin: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { origin: origin.into(), ..Self::new(text) }
+    }
+
+    /// The same at a place in it.
+    #[must_use]
+    pub fn at(self, place: impl Into<String>) -> Self {
+        Self { place: place.into(), ..self }
+    }
+}
+
+impl fmt::Display for Problem {
+    /// `ORIGIN, PLACE: TEXT`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { origin, place, text } = self;
+        match (origin.as_str(), place.as_str()) {
+            ("", "") => formatter.write_str(text),
+            ("", one) | (one, "") => write!(formatter, "{one}: {text}"),
+            (origin, place) => write!(formatter, "{origin}, {place}: {text}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_written_with_what_is_known_of_its_place() {
+        let problem = Problem::of("hooks.json", "a hook must be an object");
+        assert_eq!(problem.to_string(), "hooks.json: a hook must be an object");
+        assert_eq!(
+            problem.clone().at("hooks.Stop[0]").to_string(),
+            "hooks.json, hooks.Stop[0]: a hook must be an object"
+        );
+        assert_eq!(Problem::new("no").at("plugins[1]").to_string(), "plugins[1]: no");
+        assert_eq!(Problem::new("no").to_string(), "no");
+    }
+}

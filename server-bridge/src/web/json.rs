@@ -1,6 +1,5 @@
 //! Documents as answers.
 
-use api::language::Language;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;

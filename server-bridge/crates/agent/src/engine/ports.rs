@@ -53,6 +53,8 @@ pub struct Ports {
     pub background: Arc<dyn BackgroundAgents>,
     /// The roles that sub-agents can have.
     pub library: Library,
+    /// Puts a text of the server into the language of those who see the turn.
+    pub say: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }
 
 /// The record of a turn: each answer with its calls, and each result, is recorded before the next step begins.

@@ -113,6 +113,7 @@ impl Stored {
     pub(crate) fn ports(self) -> Ports {
         let stored = Arc::new(self);
         let library = stored.service.library.clone();
+        let (service, user) = (Arc::clone(&stored.service), stored.user.id);
         Ports {
             journal: Arc::clone(&stored) as _,
             display: Arc::clone(&stored) as _,
@@ -122,6 +123,7 @@ impl Stored {
             sub_agents: Arc::clone(&stored) as _,
             background: stored,
             library,
+            say: Arc::new(move |text: &str| service.in_words_of(user, text)),
         }
     }
 }

@@ -274,6 +274,11 @@ impl Chat {
     }
 
     fn ports(self: &Arc<Self>) -> Ports {
+        let chat = Arc::clone(self);
+        let say = move |text: &str| match chat.settings().is_translated {
+            true => format!("<{text}>"),
+            false => text.to_owned(),
+        };
         Ports {
             journal: Arc::clone(self) as _,
             display: Arc::clone(self) as _,
@@ -283,6 +288,7 @@ impl Chat {
             sub_agents: Arc::clone(self) as _,
             background: Arc::clone(self) as _,
             library: Library::default(),
+            say: Arc::new(say),
         }
     }
 

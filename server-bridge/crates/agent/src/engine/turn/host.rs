@@ -28,7 +28,7 @@ impl Host for CallHost<'_> {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         Box::pin(async move {
             let Self { turn, begun, message } = *self;
-            let (text, options) = question.said(&|words| turn.display().say(words));
+            let (text, options) = question.said(&*turn.ports.say);
             // Registered before the question is shown, so that no answer comes too early.
             let ask = Ask { kind: Kind::Words, patience: QUESTION_PATIENCE };
             let mut asking = turn.ports.permissions.ask(message, ask).await?;

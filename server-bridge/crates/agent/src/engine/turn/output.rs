@@ -7,20 +7,20 @@ use records::MessageId;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::engine::ports::{Display, Stream};
+use crate::engine::ports::{Ports, Stream};
 use crate::live::Live;
 
 /// The output of a call, shown until its card is changed.
 pub(super) struct Output<'a> {
-    display: &'a dyn Display,
+    ports: &'a Ports,
     message: MessageId,
     gathered: Mutex<Live<()>>,
     news: Notify,
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(display: &'a dyn Display, message: MessageId) -> Self {
-        Self { display, message, gathered: Mutex::new(Live::new(Instant::now())), news: Notify::new() }
+    pub(super) fn new(ports: &'a Ports, message: MessageId) -> Self {
+        Self { ports, message, gathered: Mutex::new(Live::new(Instant::now())), news: Notify::new() }
     }
 
     /// Adds the next piece.
@@ -46,9 +46,9 @@ impl<'a> Output<'a> {
     }
 
     fn take(&self) {
-        let outputs = self.gathered().take(Instant::now(), &|text| self.display.say(text));
+        let outputs = self.gathered().take(Instant::now(), &*self.ports.say);
         for (_, text) in outputs {
-            self.display.stream(self.message, Stream::Output, text);
+            self.ports.display.stream(self.message, Stream::Output, text);
         }
     }
 

@@ -335,7 +335,7 @@ impl Turn<'_> {
         }
         let denied = denied.map(|denied| if begun.is_in_doubt { not_again(denied) } else { denied });
         let began = denied.is_none().then(Instant::now);
-        let output = Output::new(self.display(), message);
+        let output = Output::new(self.ports, message);
         let (mut outcome, stops) = match (denied, &begun.understood) {
             (Some(denied), _) => (denied, self.cancelled.is_cancelled().then_some(End::Cancelled)),
             (None, Ok(call)) => {

@@ -70,8 +70,12 @@ export function ChainEditor({ group, chain, onSaved, onDone }: Props) {
   const move = (from: number, to: number) => setSteps(moved(steps, from, to));
   return (
     <div className={styles.editor} role="group" aria-label={chain === null ? t("newChain") : t("editChain", { name: chain.name })}>
-      {chain === null && <Field label={t("chainName")}>{(id) => <input id={id} autoCapitalize="none" value={name} placeholder="story" onChange={(event) => setName(event.target.value)} />}</Field>}
-      {chain === null && <BeginWith group={group} isWritten={!isBlank && JSON.stringify(written()) !== begun.as} onBegin={begin} />}
+      {chain === null && (
+        <div className={styles.line}>
+          <Field label={t("chainName")}>{(id) => <input id={id} autoCapitalize="none" value={name} placeholder="story" onChange={(event) => setName(event.target.value)} />}</Field>
+          <BeginWith group={group} isWritten={!isBlank && JSON.stringify(written()) !== begun.as} onBegin={begin} />
+        </div>
+      )}
       {shape === "text" ? (
         <>
           <Field label={t("asText")} hint={t("textHint")}>

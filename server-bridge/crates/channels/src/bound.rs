@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 
-use platforms::Styled;
 use platforms::event::Message;
 use sha2::{Digest as _, Sha256};
 use store::{ChannelBinding, User, hex};

@@ -174,7 +174,7 @@ fn the_people_of_a_group_see_where_its_log_is_shown_and_an_owner_of_it_ends_that
     let is_as = |what: &Value, may_end: bool| {
         what["channel"] == "phone"
             && what["messenger"] == "Telegram"
-            && what["conversation"] == GROUP.to_string()
+            && what["conversation"] == json!(GROUP.to_string())
             && what["bound_by"] == "alice"
             && what["may_end"] == may_end
     };

@@ -120,10 +120,13 @@ async fn a_refresh_token_that_changes_each_time_is_used_once_by_all_that_wait() 
     }
 }
 
+/// A change of the documents of a resource and of its provider.
+type Change = fn(&mut Value, &mut Value);
+
 #[tokio::test]
 async fn metadata_that_leads_into_the_servers_own_network_ends_the_login_unasked() {
     const INSIDE: &str = "http://169.254.169.254/latest/meta-data";
-    let log_in = async |change: fn(&mut Value, &mut Value)| {
+    let log_in = async |change: Change| {
         let provider = Provider::start(change);
         let world = World::new(&provider).await;
         let refused = world.log_in().await.unwrap_err();
@@ -132,7 +135,7 @@ async fn metadata_that_leads_into_the_servers_own_network_ends_the_login_unasked
         refused
     };
     let own = "own network";
-    let changes: [(fn(&mut Value, &mut Value), &str); 5] = [
+    let changes: [(Change, &str); 5] = [
         (|resource, _| resource["authorization_servers"] = json!([INSIDE]), "none published usable metadata"),
         (|resource, _| resource["authorization_servers"] = json!(["http://vault.internal"]), own),
         (|_, provider| provider["registration_endpoint"] = json!(INSIDE), own),

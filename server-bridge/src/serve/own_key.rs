@@ -193,9 +193,10 @@ mod tests {
     fn a_key_file_that_is_gone_is_not_made_again_while_keys_need_it() {
         let home = tempfile::tempdir().unwrap();
         let path = home::key_file(home.path());
-        for (sealed_with, words) in
-            [(SealedWith::File, "put it back"), (SealedWith::Passphrase, "SANDBRIDGE_ENCRYPTION_KEY")]
-        {
+        for (sealed_with, words) in [
+            (SealedWith::File, "restore it from a backup"),
+            (SealedWith::Passphrase, "SANDBRIDGE_ENCRYPTION_KEY"),
+        ] {
             let refusal = own(&path, sealed_with, LostKeys::Refuse).unwrap_err().to_string();
             assert!(refusal.contains(words) && refusal.contains("--forget-sealed-keys"), "{refusal}");
             assert!(!path.exists());

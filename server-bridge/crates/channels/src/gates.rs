@@ -54,7 +54,7 @@ fn commands(gate: &GateView, has_buttons: bool) -> String {
             (false, _) => String::new(),
         };
     }
-    let mut text = "\nAnswer with a mention of me:".to_owned();
+    let mut text = "\nMention me and answer with:".to_owned();
     for reply in &gate.replies {
         let words = match reply {
             GateReply::Edit | GateReply::Redo => " TEXT",

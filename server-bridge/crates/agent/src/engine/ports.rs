@@ -150,9 +150,6 @@ pub trait Display: Send + Sync {
     /// Streams more text to the end of a message, until the message is changed.
     fn stream(&self, message: MessageId, what: Stream, text: String);
 
-    /// A text of the server in the language of those who see the turn.
-    fn say(&self, text: &str) -> String;
-
     /// Adds a notice of the server.
     fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()>;
 

@@ -147,7 +147,7 @@ async fn what_was_before_is_not_told_and_many_things_share_a_message() {
         let rest = text.split_once("… and ").map_or("0", |(_, rest)| rest);
         text.matches('•').count() + rest.trim_end_matches(" more").parse::<usize>().unwrap()
     };
-    let counted: usize = texts.iter().filter(|text| text.contains("Offline")).map(more).sum();
+    let counted: usize = texts.iter().filter(|text| text.contains("offline for a while")).map(more).sum();
     assert_eq!(counted, 40, "{texts:?}");
     assert_eq!(world.told("boss", "wrong passwords"), 0);
 }

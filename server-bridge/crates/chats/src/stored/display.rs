@@ -33,10 +33,6 @@ impl Display for Stored {
         self.screen().stream(message, what, text);
     }
 
-    fn say(&self, text: &str) -> String {
-        self.service.in_words_of(self.user.id, text)
-    }
-
     fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()> {
         asked(async move { self.screen().notice(text).await })
     }

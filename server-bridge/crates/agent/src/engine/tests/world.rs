@@ -413,11 +413,6 @@ impl Display for Chat {
         self.log(format!("stream {} {what:?} {text}", message.0));
     }
 
-    fn say(&self, text: &str) -> String {
-        let is_translated = self.settings().is_translated;
-        if is_translated { format!("<{text}>") } else { text.to_owned() }
-    }
-
     fn notice<'a>(&'a self, text: &'a str) -> Asked<'a, ()> {
         self.log(format!("notice {text}"));
         self.asked("notice", ())

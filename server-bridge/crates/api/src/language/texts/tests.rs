@@ -11,18 +11,18 @@ use crate::problem::Problem;
 /// `CommandView.about` and `GroupEntry.text`, which are sometimes a person's, and `ServerFrame.message`.
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
-    "AgentTemplate.about", "AuditView.outcome", "CommandView.about", "ForgetAbout.about",
+    "AgentTemplate.about", "AuditView.outcome", "ChainTemplate.what", "CommandView.about", "ForgetAbout.about",
     "PluginPart.about", "PostedView.error", "ServerFrame.message", "action", "active_runner", "added",
     "address", "agent", "allow", "answer", "api_key", "api_key_end", "arch", "archive", "args", "arguments",
-    "asked_by", "asks", "at", "attachments", "author", "base_prompt", "base_url", "begun_by", "body",
+    "asked_by", "asks", "at", "attachments", "author", "base_prompt", "base_url", "begun_by", "body", "bound_by",
     "by_agent", "category", "chain", "changed", "changes", "channel", "chat_id", "chat_title", "chosen",
     "citation", "client", "client_id", "client_secret", "code", "collection", "command", "connected_as",
-    "content", "context", "cron", "current", "cwd", "day", "default", "definition", "delivery_path",
+    "content", "context", "conversation", "cron", "current", "cwd", "day", "default", "definition", "delivery_path",
     "description", "directory", "document", "dropped_secrets", "embedder", "epoch", "equals", "errors",
     "event", "events", "every", "excerpt", "exec_id", "fallback", "fields", "file", "files", "folder",
     "from", "from_runner", "grant_type", "group", "handle", "hash", "head", "headers", "headings", "hook",
     "hostname", "id", "image", "input", "instance", "instruction", "instructions", "justification", "key",
-    "kill_tier", "kind", "language", "lead", "location", "matched", "matcher", "messages", "method",
+    "kill_tier", "kind", "language", "lead", "location", "matched", "matcher", "messages", "messenger", "method",
     "missing_secrets", "mode", "model", "name", "name_base64", "network", "new", "on", "only", "os",
     "output", "outputs", "owner", "page_title", "parent_id", "password", "path", "payload", "person",
     "person_name", "persona", "place", "pointer", "private_key", "privileged", "profile", "project", "q",

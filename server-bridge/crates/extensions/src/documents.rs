@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use api::problem::Problem;
 use futures_util::StreamExt;
 use futures_util::stream;
+use hooks::layers::Trouble;
 use sandbox::{FileKind, Sandbox};
 use tokio::io::AsyncReadExt;
 
@@ -33,6 +35,12 @@ pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<
             String::new()
         }
     })
+}
+
+/// What is wrong with a document of hooks.
+pub(crate) fn of_hooks(trouble: &Trouble) -> Problem {
+    let hooks::config::Problem { place, text, .. } = &trouble.problem;
+    Problem::of(&trouble.origin, text).at(place)
 }
 
 /// What is at a path of a workspace.

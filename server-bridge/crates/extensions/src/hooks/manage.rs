@@ -6,7 +6,7 @@ use api::words::{ExtensionLayer, HookState};
 use futures_util::future::BoxFuture;
 use hooks::config::{Document, Format, Severity};
 use hooks::dialect::Dialect;
-use hooks::layers::{Hook, Trouble};
+use hooks::layers::Hook;
 use hooks::{Layer, Loaded};
 use sandbox::Sandbox;
 use store::{User, UserId};
@@ -14,7 +14,7 @@ use store::{User, UserId};
 use super::HookRunner;
 use super::documents::KIND;
 use crate::machine::of_place;
-use crate::{Error, Result, approvals, trust};
+use crate::{Error, Result, approvals, documents, trust};
 
 impl HookRunner {
     /// The hooks that apply to a user at a place: the active one, or the one that is named. If its machine cannot be reached,
@@ -31,7 +31,7 @@ impl HookRunner {
         let mut list = views(loaded.hooks.all(), HookState::Runs);
         list.extend(views(&loaded.waiting, HookState::Waiting));
         list.extend(views(&loaded.inert, HookState::Inert));
-        let problems = loaded.troubles.iter().map(problem);
+        let problems = loaded.troubles.iter().map(documents::of_hooks);
         let away = away.map(|why| Problem::new(format!("the hooks of the workspace are not listed: {why}")));
         Ok(HookList { hooks: list, problems: problems.chain(away).collect() })
     }
@@ -128,12 +128,6 @@ impl trust::Source for HookRunner {
             Ok(trust::Items { items: waiting.chain(approved).collect(), problems: Vec::new() })
         })
     }
-}
-
-/// What is wrong with a document of hooks.
-pub(crate) fn problem(trouble: &Trouble) -> Problem {
-    let hooks::config::Problem { place, text, .. } = &trouble.problem;
-    Problem::of(&trouble.origin, text).at(place)
 }
 
 /// A hook as something that needs approval.

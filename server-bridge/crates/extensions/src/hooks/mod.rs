@@ -51,7 +51,6 @@ use crate::Notice;
 use crate::mcp::McpServers;
 use crate::plugins::Plugins;
 use log::Log;
-pub(crate) use manage::problem;
 use turns::Turns;
 
 /// Runs hooks. Cheap to clone; every clone is the same.

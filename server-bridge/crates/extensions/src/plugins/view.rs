@@ -88,7 +88,7 @@ fn hooks_of(plugin: &plugins::Plugin) -> (Vec<PluginPart>, Vec<Problem>) {
         let name = if matcher.is_empty() { event.to_owned() } else { format!("{event} {matcher}") };
         PluginPart { name, about: visible::lines(&hook.handler.describe()) }
     });
-    (hooks.collect(), loaded.troubles.iter().map(crate::hooks::problem).collect())
+    (hooks.collect(), loaded.troubles.iter().map(crate::documents::of_hooks).collect())
 }
 
 /// What a copy would change in another one.

@@ -145,7 +145,7 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn background_untold(&self, user: UserId, parent: &ChatId) -> Result<Vec<BackgroundTurn>> {
+    pub async fn background_ended(&self, user: UserId, parent: &ChatId) -> Result<Vec<BackgroundTurn>> {
         Ok(query_as(select_background!(
             "c.user_id = $1 AND c.parent_id = $2 AND t.result_text IS NOT NULL AND t.told_turn_id IS NULL ORDER BY t.id"
         ))
@@ -160,7 +160,7 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::Database`].
-    pub async fn background_news(&self, user: UserId, parent: &ChatId) -> Result<Vec<BackgroundTurn>> {
+    pub async fn background_untold(&self, user: UserId, parent: &ChatId) -> Result<Vec<BackgroundTurn>> {
         Ok(query_as(select_background!(
             "c.user_id = $1 AND c.parent_id = $2 AND t.told_turn_id IS NULL ORDER BY t.id"
         ))

@@ -114,7 +114,7 @@ impl Stored {
             return Ok(None);
         }
         let store = &self.service.store;
-        let untold = store.background_news(self.user.id, &self.chat).await?;
+        let untold = store.background_untold(self.user.id, &self.chat).await?;
         self.has_none_in_background.store(untold.is_empty(), Ordering::Relaxed);
         let (ended, left): (Vec<_>, Vec<_>) = untold.into_iter().partition(|turn| turn.result_text.is_some());
         for turn in left.into_iter().filter(|turn| turn.status != TurnStatus::Running) {

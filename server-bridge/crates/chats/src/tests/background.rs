@@ -52,7 +52,7 @@ async fn statuses(bench: &Bench, talk: &Talk) -> Vec<Option<TurnStatus>> {
 
 /// Waits until a result is on record of which no turn has been notified (no event reports that); returns it.
 async fn on_record(bench: &Bench, talk: &Talk) -> String {
-    let untold = async || bench.store.background_untold(bench.user.id, &talk.id).await.unwrap();
+    let untold = async || bench.store.background_ended(bench.user.id, &talk.id).await.unwrap();
     until("its result is on record", async || !untold().await.is_empty()).await;
     untold().await.remove(0).result_text.unwrap()
 }
@@ -252,9 +252,9 @@ async fn answers_that_begin_by_themselves_come_to_an_end() {
     talk.notice("waits for your next message").await;
     at_rest(&bench, &talk).await;
     assert_eq!(statuses(&bench, &talk).await.len() as u64, TURNS_BY_THEMSELVES + 1);
-    assert_eq!(bench.store.background_untold(bench.user.id, &talk.id).await.unwrap().len(), 1);
+    assert_eq!(bench.store.background_ended(bench.user.id, &talk.id).await.unwrap().len(), 1);
     talk.say("go on").await;
-    assert_eq!(bench.store.background_untold(bench.user.id, &talk.id).await.unwrap(), []);
+    assert_eq!(bench.store.background_ended(bench.user.id, &talk.id).await.unwrap(), []);
 }
 
 #[tokio::test]

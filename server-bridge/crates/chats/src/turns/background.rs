@@ -198,7 +198,7 @@ pub(super) async fn tell_logged(service: &Arc<House>, user: &User, chat: &ChatId
 /// Queues a turn that notifies a chat's agent of the sub-agents that have ended, unless a turn has already done so.
 async fn tell(service: &Arc<House>, user: &User, chat: &ChatId) -> store::Result<()> {
     let store = &service.store;
-    let ended = store.background_untold(user.id, chat).await?;
+    let ended = store.background_ended(user.id, chat).await?;
     if ended.iter().all(|turn| turn.status == TurnStatus::Cancelled) {
         return Ok(());
     }

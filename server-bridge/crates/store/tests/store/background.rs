@@ -61,7 +61,7 @@ impl World {
     }
 
     async fn untold(&self) -> Vec<TurnId> {
-        ids(&self.store.background_untold(self.ann, &self.chat).await.unwrap())
+        ids(&self.store.background_ended(self.ann, &self.chat).await.unwrap())
     }
 }
 
@@ -94,9 +94,10 @@ async fn only_so_many_are_at_work_whoever_calls_first() {
     assert_eq!(store.background_turn(bob, turn).await.unwrap(), None);
     assert_eq!(store.background_to_do(Some(bob)).await.unwrap(), []);
     assert_eq!(store.background_of(bob, chat, &child).await.unwrap(), None);
-    // None has begun, so the server begins each of them before the next request to the model.
-    assert_eq!(store.background_news(ann, chat).await.unwrap().len(), 3);
-    assert_eq!(store.background_news(bob, chat).await.unwrap(), []);
+    // One that is at work counts too: while there is any, each request to the model begins with a look.
+    assert!(store.begin_turn(turn, "m").await.unwrap());
+    assert_eq!(store.background_untold(ann, chat).await.unwrap().len(), 3);
+    assert_eq!(store.background_untold(bob, chat).await.unwrap(), []);
     assert_eq!(store.background_below(bob, chat, 10).await.unwrap(), []);
     assert_eq!(store.background_below(ann, chat, 2).await.unwrap()[0].id, turn, "the newest first");
     // Resuming the turn above does not include them.

@@ -33,7 +33,7 @@ async fn heard(next: &Next) -> String {
     let (store, user) = (&next.bench.store, next.bench.user.id);
     at_rest(&next.bench, &next.talk).await;
     assert_eq!(store.background_to_do(Some(user)).await.unwrap(), []);
-    assert_eq!(store.background_untold(user, &next.talk.id).await.unwrap(), []);
+    assert_eq!(store.background_ended(user, &next.talk.id).await.unwrap(), []);
     let messages = next.talk.messages().await;
     let notices = messages.iter().filter(|message| message["role"] == "notice").count();
     assert_eq!(notices, 1, "it is told once: {messages:#?}");
@@ -169,10 +169,10 @@ async fn one_that_its_user_stopped_does_not_go_on() {
         .await;
     let (store, user) = (&next.bench.store, next.bench.user.id);
     until("its result is on record", async || {
-        !store.background_untold(user, &next.talk.id).await.unwrap().is_empty()
+        !store.background_ended(user, &next.talk.id).await.unwrap().is_empty()
     })
     .await;
-    let told = store.background_untold(user, &next.talk.id).await.unwrap().remove(0);
+    let told = store.background_ended(user, &next.talk.id).await.unwrap().remove(0);
     assert_eq!(told.status, TurnStatus::Cancelled);
     assert!(next.talk.messages().await.iter().all(|message| message["role"] != "notice"));
 }

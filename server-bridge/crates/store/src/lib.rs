@@ -66,6 +66,7 @@
 //! | [`limits`] | every limit and lifetime |
 //!
 //! A new table: a new numbered file in `migrations/` and its counterpart in `migrations-postgres/`, a module beside these, and its `impl Store`.
+//! Then `SANDBRIDGE_BLESS=1 cargo nextest run --workspace a_new_database_has_the_schema` writes `schema.sql`, from which new files are made.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -16,7 +16,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Sqlite};
+use sqlx::{AssertSqlSafe, ConnectOptions, Sqlite, SqliteConnection};
 use tokio::time::{Instant, sleep};
 
 use super::Database;
@@ -29,6 +29,10 @@ use crate::sql::Pool;
 
 /// The steps from an empty database to this version's schema. A shipped step never changes; a change is a new file.
 static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
+
+/// The schema after all steps, for a new database: the steps one by one take ten times as long. A test compares both, and
+/// writes this file anew with `SANDBRIDGE_BLESS=1`.
+const SCHEMA: &str = include_str!("../../schema.sql");
 
 /// Opens the file, creates it (mode 0600) if it is missing, and brings its schema up to date.
 pub(super) async fn open(path: &Path) -> Result<Database> {
@@ -107,9 +111,33 @@ fn is_busy(error: &sqlx::Error) -> bool {
 /// waits and finds the work done.
 async fn migrate(writer: &SqlitePool) -> Result<()> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+    if is_empty(&mut transaction).await? {
+        sqlx::raw_sql(AssertSqlSafe(format!("{SCHEMA}{}", steps_taken()))).execute(&mut *transaction).await?;
+    }
     // `run`, without the generics that keep its future from changing threads.
     MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(migration_error)?;
     Ok(transaction.commit().await?)
+}
+
+/// True if nothing was ever created in the database.
+async fn is_empty(connection: &mut SqliteConnection) -> Result<bool> {
+    let entries: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM sqlite_schema").fetch_one(connection).await?;
+    Ok(entries == 0)
+}
+
+/// The statement that records every step as taken, as the migrator does, without a duration.
+fn steps_taken() -> String {
+    let rows: Vec<_> = MIGRATOR
+        .iter()
+        .map(|step| {
+            let checksum: String = step.checksum.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("({}, '{}', TRUE, x'{checksum}', -1)", step.version, step.description)
+        })
+        .collect();
+    format!(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES {};",
+        rows.join(", ")
+    )
 }
 
 /// The newest step to the schema that this program carries.
@@ -158,4 +186,76 @@ fn restrict(path: &Path) -> io::Result<()> {
     }
     let mode = metadata.permissions().mode();
     if mode & 0o077 == 0 { Ok(()) } else { fs::set_permissions(path, Permissions::from_mode(mode & 0o700)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::Connection;
+
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.sql");
+
+    async fn in_memory() -> SqliteConnection {
+        SqliteConnection::connect_with(&common(SqliteConnectOptions::new().in_memory(true))).await.unwrap()
+    }
+
+    /// Names and statements of everything that a statement created, tables first. Tables that FTS5 creates by itself are left out.
+    async fn created(connection: &mut SqliteConnection) -> Vec<(String, String)> {
+        sqlx::query_as(
+            "SELECT name, sql FROM sqlite_schema
+             WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite|_%' ESCAPE '|'
+               AND name NOT IN (SELECT name FROM pragma_table_list WHERE type = 'shadow')
+             ORDER BY type <> 'table', rowid",
+        )
+        .fetch_all(connection)
+        .await
+        .unwrap()
+    }
+
+    /// Everything in a database, shadow tables included, in one order.
+    async fn whole(connection: &mut SqliteConnection) -> Vec<(String, String, String, Option<String>)> {
+        sqlx::query_as("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")
+            .fetch_all(connection)
+            .await
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_new_database_has_the_schema_that_the_steps_lead_to() {
+        let mut stepped = in_memory().await;
+        MIGRATOR.run_direct(None, &mut stepped, false).await.unwrap();
+        let script: String =
+            created(&mut stepped).await.iter().map(|(_, statement)| format!("{statement};\n\n")).collect();
+        if std::env::var_os("SANDBRIDGE_BLESS").is_some() {
+            fs::write(FILE, &script).unwrap();
+        }
+        assert_eq!(script, fs::read_to_string(FILE).unwrap(), "SANDBRIDGE_BLESS=1 writes {FILE} anew");
+        for (name, _) in created(&mut stepped).await {
+            let of_table =
+                format!("SELECT COUNT(*) FROM pragma_table_list WHERE name = '{name}' AND type = 'table'");
+            let is_table: i64 =
+                sqlx::query_scalar(AssertSqlSafe(of_table)).fetch_one(&mut stepped).await.unwrap();
+            if is_table == 0 || name == "_sqlx_migrations" {
+                continue;
+            }
+            let rows = format!("SELECT COUNT(*) FROM \"{name}\"");
+            let rows: i64 = sqlx::query_scalar(AssertSqlSafe(rows)).fetch_one(&mut stepped).await.unwrap();
+            assert_eq!(rows, 0, "a step adds rows to {name} in an empty database, and the script does not");
+        }
+
+        let mut new = in_memory().await;
+        sqlx::raw_sql(AssertSqlSafe(format!("{script}{}", steps_taken()))).execute(&mut new).await.unwrap();
+        assert_eq!(whole(&mut new).await, whole(&mut stepped).await);
+        let taken =
+            "SELECT version, description, success, hex(checksum) FROM _sqlx_migrations ORDER BY version";
+        let steps: Vec<(i64, String, bool, String)> =
+            sqlx::query_as(taken).fetch_all(&mut stepped).await.unwrap();
+        assert_eq!(
+            sqlx::query_as::<_, (i64, String, bool, String)>(taken).fetch_all(&mut new).await.unwrap(),
+            steps
+        );
+        // The migrator finds nothing left to do, and every checksum right.
+        MIGRATOR.run_direct(None, &mut new, false).await.unwrap();
+        assert_eq!(whole(&mut new).await, whole(&mut stepped).await);
+    }
 }

@@ -2,8 +2,10 @@
 //
 // The suite appends the address of its server, and sets MCP_CONFORMANCE_SCENARIO and MCP_CONFORMANCE_CONTEXT. Of our server,
 // SANDBRIDGE_API is the address of its API, SANDBRIDGE_TOKEN a session's token. Its model calls what a message tells it to.
+// SCENARIOS names the scenarios to take part in, separated by spaces.
 const url = process.argv.at(-1);
 const scenario = process.env.MCP_CONFORMANCE_SCENARIO ?? "";
+if (!process.env.SCENARIOS.split(" ").includes(scenario)) process.exit(1);
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
 const name = `s${process.pid}`;
 const redirectUri = "http://localhost:3000/callback";
@@ -65,7 +67,7 @@ async function call(calls) {
 }
 
 // The suite waits for it: a hang here says nothing.
-setTimeout(() => void leave(1), 40_000).unref();
+setTimeout(() => void leave(1), 100_000).unref();
 
 /** A definition with the client of a scenario whose client logs in for itself. */
 function entry() {

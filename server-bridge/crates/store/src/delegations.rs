@@ -1,4 +1,4 @@
-//! A sub-agent's turn, and the call of its parent's turn that it serves.
+//! A sub-agent's turn, and the call by the parent's turn that started it.
 //!
 //! ```text
 //!   parent's chat:     message ─ card of the call
@@ -23,7 +23,7 @@ pub struct NewDelegation<'a> {
     pub chat: &'a ChatId,
     /// The message that shows the call in its parent's conversation.
     pub card: MessageId,
-    /// The turn at the top that the sub-agent's turn is a part of.
+    /// The top turn that the sub-agent's turn is a part of.
     pub root: TurnId,
     /// The task.
     pub text: &'a str,
@@ -40,7 +40,7 @@ pub struct NewDelegation<'a> {
 pub struct NewBackground<'a> {
     /// The turn's inputs, as JSON of crate `agent`.
     pub json: &'a str,
-    /// The most unfinished background turns of the same conversation's agent, including this one.
+    /// The limit on unfinished background turns of the same conversation's agent, including this one.
     pub most: u64,
 }
 
@@ -66,7 +66,7 @@ pub struct CalledTurn {
     pub message: Option<MessageId>,
     /// Its status.
     pub status: TurnStatus,
-    /// The reason why it failed.
+    /// The reason why it failed; `None` if it did not.
     pub error: Option<String>,
     /// True if its user stopped it.
     pub is_cancelled: bool,
@@ -75,8 +75,8 @@ pub struct CalledTurn {
 }
 
 impl Store {
-    /// Gives a sub-agent a task: adds its message, the message that will show the answer, and the queued turn, in one transaction. Returns
-    /// them; `None` if too many turns are in the background.
+    /// Gives a sub-agent a task: adds a message with the task, the message that will show the answer, and the queued turn, in one transaction.
+    /// Returns all three, or `None` if too many turns are in the background.
     ///
     /// # Errors
     /// [`crate::Error::NotFound`] for a sub-agent that is gone or another user's; [`crate::Error::Invalid`] for an item beyond 32 MiB, and as for

@@ -235,14 +235,14 @@ pub(super) const TABLE: &[Row] = &[
         "{} already has {} unanswered requests; wait until it has answered some",
         "{0}已有 {1} 项请求尚未回答；请待其回答其中一些后重试",
     ),
-    ("{} has {} people, which is the most; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
-    ("{} has {} agents, which is the most; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
+    ("{} has {} people, which is the limit; remove one first", "{0}的人数已达上限（{1} 人）；请先移除一人"),
+    ("{} has {} agents, which is the limit; remove one first", "{0}的智能体已达上限（{1} 个）；请先移除一个"),
     (
-        "{} has {} runs of chains in progress, which is the most; stop one first",
+        "{} has {} runs of chains in progress, which is the limit; stop one first",
         "{0}中正在运行的链已达上限（{1} 条）；请先停止一条",
     ),
     (
-        "{} would have no owner; make somebody else an owner first, or delete the group",
+        "{} would have no owner; make someone else an owner first, or delete the group",
         "这样{0}将没有所有者；请先将其他人设为所有者，或删除群组",
     ),
     ("there is no call {} in this group", "此群组中没有编号为 {0} 的请求"),

@@ -178,7 +178,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server's database is unavailable; try again in a moment", "服务器的数据库不可用；请稍后重试"),
     (
-        "another node of this server works for this user now; send the request again",
+        "another node of this server is now responsible for this user; send the request again",
         "此用户现由本服务器的另一个节点负责；请重新发送请求",
     ),
     (
@@ -228,7 +228,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the {} must be 1 minute to 10 years", "{0*}必须为 1 分钟至 10 年"),
     ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
     ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请先移除不再使用的"),
-    ("{} takes longer than {} s; look for other words", "{0}耗时超过 {1} 秒；请换用其他词"),
+    ("{} takes longer than {} s; search for other words", "{0}耗时超过 {1} 秒；请换用其他词"),
     ("{} has more than {} words; use those that matter most", "{0}包含的词超过 {1} 个；请只用最重要的词"),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
     ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),

@@ -128,7 +128,7 @@ fn a_killed_node_is_replaced_by_one_of_its_url_and_then_by_another() {
         "{list:?}"
     );
     let live = alice.run(&["node", "forget", "http://node-b:1"]);
-    assert!(live.code != 0 && live.stderr.contains("still at work"), "{live:?}");
+    assert!(live.code != 0 && live.stderr.contains("still running"), "{live:?}");
     assert_eq!(alice.run(&["node", "forget", "http://node-a:1"]).code, 0);
     let gone = alice.run(&["node", "forget", "http://node-a:1"]);
     assert!(gone.code != 0 && gone.stderr.contains("there is no node"), "{gone:?}");

@@ -42,10 +42,10 @@ pub(super) const IN_SCOPE: &str = concat!(
     visible!()
 );
 
-/// The weight of stems and whole identifiers; a word has the weight 1.
+/// The beginning of the search in SQLite. A word has the weight 1, a stem or a whole identifier 0.5.
 const FTS5: &str = "SELECT k.id, -bm25(search_chunks, 1.0, 0.5) AS score FROM search_chunks JOIN chunks k ON k.id = search_chunks.rowid /* sqlite_ */";
 
-/// BM25 with k1 = 1.2 and b = 0.75 as in FTS5, but each word of a passage counts once.
+/// The end of the search in PostgreSQL; see [`on_postgres`].
 const TSVECTOR: &str = "ORDER BY score DESC, k.id LIMIT $4";
 
 impl Scope {
@@ -88,6 +88,7 @@ impl Store {
     }
 }
 
+/// The search in PostgreSQL: BM25 with k1 = 1.2 and b = 0.75 as in FTS5, but each word of a passage counts once.
 fn on_postgres() -> String {
     format!(
         "WITH visible AS (SELECT k.id, k.words, k.others, LENGTH(k.words) AS size FROM chunks k {IN_SCOPE}),

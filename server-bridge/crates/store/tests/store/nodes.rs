@@ -97,7 +97,7 @@ async fn a_dead_node_is_forgotten_and_a_live_one_is_not() {
     let one = joined(&store, "http://a:1", NODE_LEASE).await;
     store.claim_home(ann, &one.id).await.unwrap();
     let live = store.forget_node("http://a:1").await.unwrap_err();
-    assert!(live.is_callers() && live.to_string().contains("still at work"), "{live}");
+    assert!(live.is_callers() && live.to_string().contains("still running"), "{live}");
     assert!(matches!(store.forget_node("http://b:1").await, Err(Error::NotFound { .. })));
     store.renew_node(&one.id, OVER).await.unwrap();
     store.forget_node("http://a:1").await.unwrap();

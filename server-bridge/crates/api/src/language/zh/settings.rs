@@ -204,7 +204,7 @@ pub(super) const TABLE: &[Row] = &[
         "只剩这一个{0*}在接收用户；请先启动另一个",
     ),
     (
-        "the {} is still at work; stop it first, or wait 10 s after it died",
+        "the {} is still running; stop it first, or, if it crashed, wait 10 s",
         "该{0*}仍在运行；请先停止它，若已意外终止，请等待 10 秒",
     ),
     (
@@ -229,7 +229,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
     ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请先移除不再使用的"),
     ("{} takes longer than {} s; search for other words", "{0}耗时超过 {1} 秒；请换用其他词"),
-    ("{} has more than {} words; use those that matter most", "{0}包含的词超过 {1} 个；请只用最重要的词"),
+    ("{} has more than {} words; use only the most important ones", "{0}包含的词超过 {1} 个；请只用最重要的词"),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
     ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
     ("the password", "密码"),
@@ -268,7 +268,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} cannot be kept: there are already {} proposals; accept or reject some first",
         "{0}无法保存：提议已达上限（{1} 条）；请先接受或拒绝一些",
     ),
-    ("{} holds {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),
+    ("{} contains {}, an invisible character; leave it out", "{0}含有不可见字符 {1}；请去掉"),
     ("core block", "核心块"),
     ("the {} must be one of {}", "{0*}必须是以下之一：{1}"),
     (
@@ -299,8 +299,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the setting", "设置"),
     ("the source", "来源"),
     ("the text", "文本"),
-    ("{} cannot be added to {} others; remove some first", "{0}已达上限：已有 {1} 条；请先移除一些"),
-    ("{} cannot be added to {} others; revoke some first", "{0}已达上限：已有 {1} 项；请先撤销一些"),
+    ("{} is one too many: you have {}; revoke one first", "{0}已达上限：你已有 {1} 项；请先撤销一项"),
     ("{} needs a hash of {} hexadecimal digits", "{0}需要 {1} 位十六进制哈希"),
     ("mode must be flat, letta or typed", "记忆方式必须是 flat、letta 或 typed"),
 ];

@@ -30,7 +30,7 @@ impl Store {
     /// The approval mode of a user's conversation; `ask` unless the user set another one.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn approval(&self, user: UserId, chat: &ChatId) -> Result<String> {
         query_scalar("SELECT approval FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)
@@ -99,7 +99,7 @@ impl Store {
         .await?)
     }
 
-    /// Revokes a rule of a user and returns its tool's name, or `None` if it is gone or another user's.
+    /// Revokes a rule of a user and returns its tool's name, or `None` if it does not exist or belongs to another user.
     ///
     /// # Errors
     /// [`Error::Database`].

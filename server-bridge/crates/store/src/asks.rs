@@ -32,8 +32,8 @@ impl Store {
     /// Records a question of this kind with a user's message, and withdraws any earlier question with that message.
     ///
     /// # Errors
-    /// [`crate::Error::Invalid`] for a kind that is not a word; [`crate::Error::NotFound`] for a message that is gone or another
-    /// user's.
+    /// [`crate::Error::Invalid`] for a kind that is not a word; [`crate::Error::NotFound`] for a message that does not exist or belongs to another
+    /// user.
     pub async fn put_ask(
         &self,
         user: UserId,

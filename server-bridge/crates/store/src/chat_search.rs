@@ -88,8 +88,8 @@ impl Store {
     /// [`Store::search_messages`]; where it finds none, and in messages that are not indexed yet, the newest 20,000 messages are read.
     ///
     /// # Errors
-    /// [`crate::Error::NotFound`] if `before` is gone or another user's; [`crate::Error::Invalid`] for more than 8 words, or
-    /// one of more than 64 characters, and for a search that takes longer than 3 s.
+    /// [`crate::Error::NotFound`] if `before` does not exist or belongs to another user; [`crate::Error::Invalid`] for more than 8 words, or one of
+    /// more than 64 characters, and for a search that takes longer than 3 s.
     pub async fn search_chats(&self, user: UserId, search: &ChatSearch<'_>) -> Result<Vec<FoundChat>> {
         check_words(search.words, CHAT_SEARCH_WORD_MAX_CHARS)?;
         let (updated_at_ms, created_at_ms, id) = match search.before {

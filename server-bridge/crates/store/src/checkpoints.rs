@@ -134,7 +134,7 @@ impl Store {
     /// Keeps the state of a file before a turn first changes it; a state that is already kept stays.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a path beyond 4 KiB or a
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for a path beyond 4 KiB or a
     /// content beyond 16 MiB.
     pub async fn keep_checkpoint(
         &self,
@@ -215,7 +215,7 @@ impl Store {
     /// The files that a user's conversation changed from this turn on, the last change first, without those of undone turns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn checkpoints(&self, user: UserId, chat: &ChatId, from: TurnId) -> Result<Vec<Checkpoint>> {
         self.chat(user, chat).await?;
         Ok(query_as(
@@ -232,7 +232,7 @@ impl Store {
     /// The kept content with this SHA-256 in a user's conversation; `None` if it is no longer kept.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn checkpoint_content(
         &self,
         user: UserId,

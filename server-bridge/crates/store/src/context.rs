@@ -38,7 +38,7 @@ impl Store {
     /// A user's conversation up to and including a turn, in the form in which its model sees it.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user.
     pub async fn stored_context(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<StoredContext> {
         self.chat(user, chat).await?;
         let compaction: Option<Compaction> = query_as(concat!(
@@ -173,7 +173,7 @@ impl Store {
     /// A masked result; `None` if there is none with this id.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's.
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user.
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
         Ok(query_as(

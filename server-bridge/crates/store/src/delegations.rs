@@ -79,8 +79,8 @@ impl Store {
     /// Returns all three, or `None` if too many turns are in the background.
     ///
     /// # Errors
-    /// [`crate::Error::NotFound`] for a sub-agent that is gone or another user's; [`crate::Error::Invalid`] for an item beyond 32 MiB, and as for
-    /// [`Store::append_message`].
+    /// [`crate::Error::NotFound`] for a sub-agent that does not exist or belongs to another user; [`crate::Error::Invalid`] for an item beyond 32
+    /// MiB, and as for [`Store::append_message`].
     pub async fn queue_delegated_turn(
         &self,
         user: UserId,

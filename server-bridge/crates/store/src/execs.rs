@@ -229,8 +229,8 @@ impl Store {
     /// `request.message` is ignored.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Conflict`] for an id that the user
-    /// has used; as for [`Store::append_message`].
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Conflict`] for an id that the user has used;
+    /// as for [`Store::append_message`].
     pub async fn start_shown_exec(
         &self,
         request: &ExecRequest,

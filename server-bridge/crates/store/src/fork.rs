@@ -42,7 +42,7 @@ impl Store {
     /// The copy is hidden until it is complete. Other writes are not blocked in between.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn fork_chat(&self, user: UserId, chat: &ChatId, up_to: Option<TurnId>) -> Result<Chat> {
         let title = self.chat(user, chat).await?.title;
         let plans = self.plan_fork(chat, up_to.unwrap_or(TurnId(i64::MAX))).await?;

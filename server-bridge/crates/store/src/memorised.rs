@@ -106,7 +106,7 @@ impl Store {
     /// The memory text in the prompt of a user's chat: the one that is stored for the chat, or `now`, which is then stored.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn chat_memory(&self, user: UserId, chat: &ChatId, now: &str) -> Result<String> {
         let told: Option<Option<String>> =
             query_scalar("SELECT memory FROM chats WHERE id = $1 AND user_id = $2")

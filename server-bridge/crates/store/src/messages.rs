@@ -73,8 +73,8 @@ impl Store {
     /// title.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for a text beyond
-    /// 1 MiB or a document beyond 256 KiB.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for a text beyond 1 MiB or a
+    /// document beyond 256 KiB.
     pub async fn append_message(
         &self,
         user: UserId,
@@ -115,7 +115,7 @@ impl Store {
     /// Replaces the text and the document of a message in one of a user's conversations.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the message is gone or another user's; [`Error::Invalid`] as for [`Store::append_message`].
+    /// [`Error::NotFound`] if the message does not exist or belongs to another user; [`Error::Invalid`] as for [`Store::append_message`].
     pub async fn update_message(
         &self,
         user: UserId,
@@ -186,7 +186,7 @@ impl Store {
     /// Returns fewer if they have more than 8 MiB of text. The second value is true if there are older ones.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn messages(
         &self,
         user: UserId,
@@ -225,7 +225,7 @@ impl Store {
     /// more than 8 MiB of text. The second value is true if there are newer ones.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn messages_after(
         &self,
         user: UserId,

@@ -51,7 +51,7 @@ impl Store {
     /// Stores a long result of a tool for a user's conversation, and the file that it came from, if any. A path beyond 4 KiB is not recorded.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that is gone or another user's;
+    /// [`Error::NotFound`](crate::Error::NotFound) for a conversation that does not exist or belongs to another user;
     /// [`Error::Invalid`](crate::Error::Invalid) beyond 16 MiB.
     pub async fn put_offload(
         &self,

@@ -82,8 +82,8 @@ impl Store {
     /// new justification.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a chat that is gone or another user's;
-    /// [`Error::Invalid`] for a rule beyond 4 KiB, a justification beyond 1 KiB, invisible characters, and if there are already 10,000 rules.
+    /// [`Error::NotFound`] for a chat that does not exist or belongs to another user; [`Error::Invalid`] for a rule beyond 4 KiB, a justification
+    /// beyond 1 KiB, invisible characters, and if there are already 10,000 rules.
     pub async fn add_permission_rule(
         &self,
         user: UserId,
@@ -136,7 +136,7 @@ impl Store {
         })
     }
 
-    /// Removes a permission rule of a user and returns it, or `None` if it is gone or another user's.
+    /// Removes a permission rule of a user and returns it, or `None` if it does not exist or belongs to another user.
     ///
     /// # Errors
     /// [`Error::Database`].

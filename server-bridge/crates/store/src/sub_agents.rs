@@ -40,8 +40,8 @@ impl Store {
     /// Begins the conversation of a sub-agent, which works in the same place as its parent unless another runner is named.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a parent that is gone or another user's; [`Error::Invalid`] for a role, an instance or a place beyond
-    /// 128 bytes, or a list of tools beyond 64 KiB.
+    /// [`Error::NotFound`] for a parent that does not exist or belongs to another user; [`Error::Invalid`] for a role, an instance or a place
+    /// beyond 128 bytes, or a list of tools beyond 64 KiB.
     pub async fn create_sub_agent(&self, user: UserId, new: NewSubAgent<'_>) -> Result<SubAgent> {
         let NewSubAgent { parent, message, role, instance, place, tools_json } = new;
         check_length("role", role.unwrap_or_default(), SETTING_KEY_MAX_BYTES)?;
@@ -97,7 +97,7 @@ impl Store {
     /// The last 1,000 sub-agents that a conversation's agent called, the oldest first.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn sub_agents(&self, user: UserId, parent: &ChatId) -> Result<Vec<SubAgent>> {
         self.chat(user, parent).await?;
         let mut found: Vec<SubAgent> = query_as(select!(
@@ -168,7 +168,7 @@ impl Store {
     /// Records the use of a sub-agent, by the call that this message shows.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a sub-agent that is gone or another user's.
+    /// [`Error::NotFound`] for a sub-agent that does not exist or belongs to another user.
     pub async fn use_sub_agent(&self, user: UserId, chat: &ChatId, message: MessageId) -> Result<()> {
         let mut transaction = self.database.write(Scope::User(user)).await?;
         use_in(&mut transaction, user, chat, message, self.now_ms()).await?;

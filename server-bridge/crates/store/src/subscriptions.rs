@@ -162,7 +162,7 @@ impl Store {
     /// The model that was chosen for a user's conversation.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn chat_model(&self, user: UserId, chat: &ChatId) -> Result<Option<String>> {
         query_scalar("SELECT model FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)

@@ -48,7 +48,7 @@ impl Store {
     /// The task list of a user's conversation, in order.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn todos(&self, user: UserId, chat: &ChatId) -> Result<Vec<Todo>> {
         self.chat(user, chat).await?;
         Ok(query_as("SELECT content, status FROM chat_todos WHERE chat_id = $1 ORDER BY position")

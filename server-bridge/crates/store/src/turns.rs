@@ -25,7 +25,7 @@ impl Store {
     /// shown by `message`.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's; [`Error::Invalid`] for an item beyond 32 MiB.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user; [`Error::Invalid`] for an item beyond 32 MiB.
     pub async fn queue_turn(
         &self,
         user: UserId,
@@ -183,7 +183,7 @@ impl Store {
     /// The items of a user's conversation up to and including a turn, in order, without those of undone turns.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn turn_items(&self, user: UserId, chat: &ChatId, up_to: TurnId) -> Result<Vec<String>> {
         self.chat(user, chat).await?;
         Ok(query_scalar(concat!(
@@ -247,7 +247,7 @@ impl Store {
     /// The current directory of the agent in a user's conversation; empty for the workspace.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn chat_cwd(&self, user: UserId, chat: &ChatId) -> Result<String> {
         query_scalar("SELECT cwd FROM chats WHERE id = $1 AND user_id = $2")
             .bind(chat)

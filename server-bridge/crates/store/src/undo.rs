@@ -35,7 +35,7 @@ impl Store {
     /// The turns of a user's conversation that have ended and were not undone, the last one first; `limit` is at most 1,000.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn past_turns(&self, user: UserId, chat: &ChatId, limit: u32) -> Result<Vec<PastTurn>> {
         self.chat(user, chat).await?;
         // For a turn of an earlier version, only the message that shows it is recorded; the message that it answers is before that one.
@@ -78,7 +78,7 @@ impl Store {
     /// in them loses its name, and the earlier states of the turns' files are deleted.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for a conversation that is gone or another user's.
+    /// [`Error::NotFound`] for a conversation that does not exist or belongs to another user.
     pub async fn take_back(&self, user: UserId, chat: &ChatId, turns: &[TurnId]) -> Result<Vec<Message>> {
         self.chat(user, chat).await?;
         let now_ms = self.now_ms();

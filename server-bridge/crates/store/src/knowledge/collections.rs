@@ -169,7 +169,7 @@ impl Store {
     /// The names of the users that a user's own collection is shared with.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn collection_readers(&self, user: UserId, id: CollectionId) -> Result<Vec<String>> {
         let mut snapshot = self.database.snapshot().await?;
         check_owner(&mut snapshot, user, id).await?;
@@ -185,7 +185,7 @@ impl Store {
     /// Shares a user's own collection with others, or stops sharing it; takes effect with the next statement.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn share_collection(
         &self,
         user: UserId,

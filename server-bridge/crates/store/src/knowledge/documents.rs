@@ -130,7 +130,7 @@ impl Store {
     /// All documents of a user's own collection, in no particular order; a scan compares them with the folder.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn folder_documents(&self, user: UserId, collection: CollectionId) -> Result<Vec<Document>> {
         let mut snapshot = self.database.snapshot().await?;
         check_owner(&mut snapshot, user, collection).await?;
@@ -141,7 +141,7 @@ impl Store {
     /// Removes documents of a user's own collection with their index; returns the number that were removed.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user.
     pub async fn remove_documents(
         &self,
         user: UserId,

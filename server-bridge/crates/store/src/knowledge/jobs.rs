@@ -76,8 +76,8 @@ impl Store {
     /// Begins an upload into a user's own collection.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it mirrors a folder, if 1,000 documents wait,
-    /// or if the user's documents have 4 GiB.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user; [`Error::Invalid`] if it mirrors a folder, if 1,000
+    /// documents wait, or if the user's documents have 4 GiB.
     pub async fn begin_upload(&self, user: UserId, collection: CollectionId) -> Result<JobId> {
         let invalid = |rule: String| Error::Invalid { what: "upload", rule };
         let mut transaction = self.database.write(Scope::User(user)).await?;
@@ -187,7 +187,7 @@ impl Store {
     /// Queues a scan of the folder of a user's own collection, unless one is already waiting.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if the collection is gone or another user's; [`Error::Invalid`] if it has no folder.
+    /// [`Error::NotFound`] if the collection does not exist or belongs to another user; [`Error::Invalid`] if it has no folder.
     pub async fn queue_sync(
         &self,
         user: UserId,

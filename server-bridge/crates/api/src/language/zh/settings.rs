@@ -229,7 +229,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the {} must be 1 minute to 7 days", "{0*}必须为 1 分钟至 7 天"),
     ("the {} may be {} at most; remove one that is not used", "{0*}最多为 {1}；请先移除不再使用的"),
     ("{} takes longer than {} s; search for other words", "{0}耗时超过 {1} 秒；请换用其他词"),
-    ("{} has more than {} words; use only the most important ones", "{0}包含的词超过 {1} 个；请只用最重要的词"),
+    (
+        "{} has more than {} words; use only the most important ones",
+        "{0}包含的词超过 {1} 个；请只用最重要的词",
+    ),
     ("{} has a word of more than {} characters", "{0}中有超过 {1} 个字符的词"),
     ("{} is one too many: you have {}; remove one first", "{0}已达上限：你已有 {1} 个；请先移除一个"),
     ("the password", "密码"),

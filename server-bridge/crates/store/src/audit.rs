@@ -7,16 +7,16 @@ use crate::limits::{AUDIT_TEXT_MAX_BYTES, beginning, rows};
 use crate::sql::{On, Scope, query_as, query_scalar};
 use crate::{AuditId, Store};
 
-/// An audited action. Each text is cut beyond 4 KiB; none may hold a secret.
+/// An audited action. Each text is cut beyond 4 KiB; none may contain a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditEntry {
     /// The user's name; `None` if the server could not identify the user. It is a name and not an id, since the trail outlives the account.
     pub user: Option<String>,
-    /// The action: `exec`, `file.write`, `settings.active_runner`, `login`.
+    /// The action, such as `exec`, `file.write`, `settings.active_runner` or `login`.
     pub action: String,
-    /// The place: a runner's name, `__docker__`, `none`, or nothing.
+    /// The place: a runner's name, `__docker__`, `none`, or `None` if there is no place.
     pub location: Option<String>,
-    /// The target: a command, a path, a key.
+    /// The target, such as a command, a path or a key.
     pub target: String,
     /// The outcome: `ok`, or the kind of error.
     pub outcome: String,
@@ -45,13 +45,13 @@ pub struct AuditRecord {
 /// The search criteria for audit entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuditSearch<'a> {
-    /// Only those of this user.
+    /// Only entries of this user.
     pub user: Option<&'a str>,
-    /// Only those whose action begins with this.
+    /// Only entries whose action begins with this text.
     pub action: &'a str,
     /// Only those from this time on, in Unix milliseconds. An earlier entry may be about another account that had the same name.
     pub from_ms: i64,
-    /// Only those before this one.
+    /// Only entries older than this one.
     pub before: Option<AuditId>,
     /// The maximum number of entries to return; at most 1,000.
     pub limit: u32,

@@ -1,9 +1,9 @@
 //! Sub-agents in the background: separate turns, whose results wait until the agents that called them are notified.
 //!
 //! ```text
-//!   queued ─► running ─► ended ─result─► waits ─► told, by a turn of the chat whose agent called it
+//!   queued ─► running ─► ended ─result─► waits ─► reported, by a turn of the chat whose agent called it
 //! ```
-//! One transaction marks the result as told and adds the message to the conversation, so an agent is notified once even after a crash.
+//! One transaction marks the result as reported and adds the message to the conversation, so an agent is notified once, even after a crash.
 
 use sqlx::FromRow;
 

@@ -65,7 +65,7 @@ impl Store {
         let is_plain = "SELECT EXISTS (SELECT 1 FROM subscriptions WHERE key_sealed LIKE 'plain:%')";
         if query_scalar(is_plain).fetch_one(self.database.latest()).await? {
             let rule =
-                "still holds keys of models that are not sealed; start this version's server once first"
+                "still contains keys of models that are not sealed; start this version's server once first"
                     .to_owned();
             return Err(Error::Invalid { what: "database", rule });
         }

@@ -108,8 +108,8 @@ impl Store {
         Ok(query_scalar("SELECT EXISTS (SELECT 1 FROM blobs)").fetch_one(self.database.reader()).await?)
     }
 
-    /// Writes a long value as an object, before the row that will name it. Called outside of a transaction, because it may take a while.
-    /// Returns the object's name for the row; `None` if the row has to hold the value itself.
+    /// Writes a long value as an object, before the row that will name it. Called outside of a transaction, because it may take a while. Returns
+    /// the object's name for the row; `None` if the row has to contain the value itself.
     ///
     /// # Errors
     /// [`Error::Blobs`]; [`Error::Database`].
@@ -119,7 +119,7 @@ impl Store {
         };
         let sha256 = hex(&Sha256::digest(value));
         loop {
-            // Touched for each attempt, so that the sweep does not take the entry for unused after a long wait.
+            // Touched for each attempt, so that the sweep does not mistake the entry for an unused one after a long wait.
             let object = self.touch(&sha256, value.len()).await?;
             match bucket.put(&object, value).await {
                 Ok(()) => return Ok(Some(object)),

@@ -1,6 +1,6 @@
 //! Chats reached from messengers: accounts, links, and every message on its way in and out.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `accounts` | bots on messengers, each with its sealed secrets |
 //! | `links` | which user a person on a messenger is, the codes that link them, and groups |

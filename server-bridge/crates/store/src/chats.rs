@@ -8,10 +8,10 @@ use crate::messages::title_from;
 use crate::sql::{On, Scope, query, query_as, query_scalar};
 use crate::{APPROVAL, ChatId, MessageRole, Store, UserId};
 
-/// A conversation.
+/// A user's conversation, without its messages.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Chat {
-    /// The id.
+    /// The conversation's id.
     pub id: ChatId,
     /// The user who owns it.
     #[sqlx(rename = "user_id")]

@@ -16,18 +16,18 @@ use records::hex;
 /// A file's earlier state, to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Before<'a> {
-    /// It did not exist.
+    /// The file did not exist.
     Absent,
     /// A regular file.
     Content {
-        /// Its permission bits.
+        /// The file's permission bits.
         mode: u32,
-        /// Its whole content, 16 MiB at most.
+        /// The file's whole content, at most 16 MiB.
         content: &'a [u8],
     },
     /// A regular file of more than 16 MiB.
     TooLarge,
-    /// It could not be read.
+    /// The file could not be read.
     Unreadable,
 }
 
@@ -35,7 +35,7 @@ pub enum Before<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Kept {
-    /// It did not exist.
+    /// The file did not exist.
     Absent,
     /// The file's whole content.
     Content,
@@ -297,7 +297,7 @@ pub(crate) async fn drop_unused(transaction: &mut Transaction, chat: &ChatId) ->
     Ok(())
 }
 
-/// Drops what was kept for turns before this time, in Unix milliseconds.
+/// Drops the contents that were kept for turns before this time, in Unix milliseconds.
 pub(crate) async fn drop_before(transaction: &mut Transaction, at_ms: i64) -> Result<()> {
     let dropped = query(
         "UPDATE checkpoints SET before = 'dropped', sha256 = NULL WHERE before = 'content'

@@ -25,7 +25,7 @@ use crate::{
     TurnId, TurnUsage, UserId,
 };
 
-/// A masked result.
+/// A result that is masked in the context of its model.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct MaskedItem {
     /// The result, with its model's last edit.
@@ -177,7 +177,7 @@ impl Store {
     pub async fn masked_item(&self, user: UserId, chat: &ChatId, id: &str) -> Result<Option<MaskedItem>> {
         self.chat(user, chat).await?;
         Ok(query_as(
-            // The latest edit whose turn was not taken back applies; an item that it removed has an empty text here.
+            // The latest edit whose turn was not undone applies; an item that it removed has an empty text here.
             "SELECT m.is_forgotten, COALESCE(
                  (SELECT COALESCE(e.item_json, '') FROM context_edits e JOIN turns t ON t.id = e.turn_id
                   WHERE e.item_id = i.id AND t.undone_at_ms IS NULL ORDER BY e.turn_id DESC LIMIT 1),

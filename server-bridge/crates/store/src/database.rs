@@ -38,9 +38,9 @@ pub struct PoolUse {
 pub(crate) struct Database {
     writer: Pool,
     reader: Pool,
-    /// `None` in memory, where there is one connection.
+    /// The connections for searches; `None` in memory, where there is only one connection.
     searcher: Option<Pool>,
-    /// `None` for a server that works alone.
+    /// The node that makes the changes; `None` for a server that works alone.
     node: Option<Arc<Membership>>,
 }
 

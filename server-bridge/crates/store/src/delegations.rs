@@ -25,7 +25,7 @@ pub struct NewDelegation<'a> {
     pub card: MessageId,
     /// The top turn that the sub-agent's turn is a part of.
     pub root: TurnId,
-    /// The task.
+    /// The text of the task.
     pub text: &'a str,
     /// The document of the message that will show the answer.
     pub document_json: &'a str,
@@ -47,16 +47,16 @@ pub struct NewBackground<'a> {
 /// A sub-agent that was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalledSubAgent {
-    /// The sub-agent.
+    /// The sub-agent, with its conversation.
     pub agent: SubAgent,
     /// The turn of the call; `None` if it was not queued yet.
     pub turn: Option<CalledTurn>,
 }
 
-/// The turn of a call of a sub-agent.
+/// The turn in which a called sub-agent works on its task.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct CalledTurn {
-    /// The turn.
+    /// The turn's id.
     pub id: TurnId,
     /// The sub-agent's conversation.
     #[sqlx(rename = "chat_id")]
@@ -64,7 +64,7 @@ pub struct CalledTurn {
     /// The message that shows its first answer.
     #[sqlx(rename = "message_id")]
     pub message: Option<MessageId>,
-    /// Its status.
+    /// The turn's status.
     pub status: TurnStatus,
     /// The reason why it failed; `None` if it did not.
     pub error: Option<String>,

@@ -9,7 +9,7 @@ use crate::limits::SEARCH_TIMEOUT;
 
 /// SQLite's code for an interrupted statement.
 const SQLITE_INTERRUPT: &str = "9";
-/// PostgreSQL's code for one: `query_canceled`.
+/// PostgreSQL's code for a cancelled statement: `query_canceled`.
 const POSTGRES_CANCELED: &str = "57014";
 /// The code that the functions `lock_home` and `check_node` raise.
 const POSTGRES_FENCED: &str = "SB001";
@@ -27,7 +27,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The text is not a valid name; with the rule.
+    /// The text is not a valid name; the message states the rule.
     #[error(
         "{name:?} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter \
          or a digit"
@@ -39,10 +39,10 @@ pub enum Error {
     /// The name is well formed but reserved.
     #[error("the name {name:?} is reserved; choose another")]
     ReservedName {
-        /// The name.
+        /// The reserved name.
         name: String,
     },
-    /// A value breaks a rule; with the rule.
+    /// A value breaks a rule; the message states the rule.
     #[error("the {what} {rule}")]
     Invalid {
         /// The value, in a user's terms: `password`, `chat id`.
@@ -63,17 +63,17 @@ pub enum Error {
     Taken {
         /// The kind of thing it would name.
         what: &'static str,
-        /// The name.
+        /// The name that is in use.
         name: String,
     },
     /// The exec id was used for a different request.
     #[error("exec {exec_id} was already started with a different request; use a new id")]
     Conflict {
-        /// The id.
+        /// The exec's id.
         exec_id: String,
     },
 
-    /// A provider's key cannot be read.
+    /// A provider's key cannot be decrypted.
     #[error(
         "the key of this model cannot be decrypted: it was changed or moved in the database; give the key again"
     )]
@@ -95,9 +95,9 @@ pub enum Error {
     /// The database file cannot be created or opened.
     #[error("cannot open the database {}: {source}; check that the folder exists and is yours", path.display())]
     Open {
-        /// The file.
+        /// The path of the database file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The address of a PostgreSQL database is invalid, or the database there cannot be used.
@@ -108,22 +108,22 @@ pub enum Error {
         /// The reason.
         why: String,
     },
-    /// No PostgreSQL server answers there, or it refuses the connection.
+    /// No PostgreSQL server answers at the address, or it refuses the connection.
     #[error(
         "cannot connect to the database {place}: {source}; check that PostgreSQL runs there and accepts this user"
     )]
     Unreachable {
         /// The database, its host and port.
         place: String,
-        /// Why.
+        /// The cause.
         source: sqlx::Error,
     },
-    /// The bucket of long values cannot be reached, or refuses.
+    /// The bucket of long values cannot be reached, or refuses the request.
     #[error("cannot use the object store {place}: {source}")]
     Blobs {
         /// The bucket, and its server.
         place: String,
-        /// Why.
+        /// The cause.
         source: Box<s3::Error>,
     },
     /// The given bucket does not have this database's objects.
@@ -141,7 +141,7 @@ pub enum Error {
          s3://BUCKET[/PREFIX] that the value was written with"
     )]
     NoBlobs {
-        /// The object.
+        /// The object's name.
         object: String,
     },
     /// An object that a row names is missing, or differs from the written value.
@@ -151,7 +151,7 @@ pub enum Error {
     BlobLost {
         /// The bucket, and its server.
         place: String,
-        /// The object.
+        /// The object's name.
         object: String,
         /// What is wrong with it.
         why: String,
@@ -165,7 +165,7 @@ pub enum Error {
     /// A live node already has this URL.
     #[error("another node uses the URL {url}; stop it, or give this one a different --node-url")]
     NodeUrlInUse {
-        /// The URL.
+        /// The URL that is in use.
         url: String,
     },
     /// A live node's program cannot work with the same database as this one.
@@ -194,7 +194,7 @@ pub enum Error {
          a file), or copy that one back into an empty database with `sandbridge store copy`"
     )]
     Moved {
-        /// The other database.
+        /// The location of the other database.
         to: String,
     },
     /// The database cannot be copied to another one.

@@ -94,7 +94,7 @@ impl Store {
     }
 
     async fn begin_copy(&self, plan: &Plan, copies: &Copies, title: &str) -> Result<ChatId> {
-        // The first one is the user's own.
+        // The first plan is that of the user's own conversation.
         let chat = if copies.chats.is_empty() { copies.fork.clone() } else { ChatId::random() };
         let made = query(copying("chats", ""))
             .bind(&copies.fork)

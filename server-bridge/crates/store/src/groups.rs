@@ -1,6 +1,6 @@
 //! Groups: people and agents that share a log, the calls of agents, and chains.
 //!
-//! | module | holds |
+//! | module | contents |
 //! |---|---|
 //! | `members` | people and agents |
 //! | `grants` | which people may ask agents that are not their own |

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub enum HoldNews {
     /// The database cannot be reached; the right will be requested again.
     Away(Error),
-    /// The database is back, and the right was taken again.
+    /// The database can be reached again, and the right was taken again.
     Back,
     /// Another server took the right while this one could not reach the database: [`Error::InUse`].
     Lost(Error),
@@ -100,7 +100,7 @@ impl Hold {
     async fn try_take(&mut self) -> Result<bool> {
         let unreachable = |source| Error::Unreachable { place: self.place.clone(), source };
         let mut connection = self.options.connect().await.map_err(unreachable)?;
-        // A broken connection of this process may still hold the lock.
+        // A broken connection of this process may still have the lock.
         sqlx::query("SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()")
             .bind(&self.name)
             .execute(&mut connection)

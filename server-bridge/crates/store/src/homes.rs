@@ -115,7 +115,7 @@ impl Store {
         .await?)
     }
 
-    /// Makes a node the home of a user who has none, or whose node is dead.
+    /// Makes a node the home of a user who has no home, or whose node is dead.
     ///
     /// # Errors
     /// [`Error::NotFound`] for a user who was removed, [`Error::Fenced`] if the node itself is considered dead, [`Error::Database`].

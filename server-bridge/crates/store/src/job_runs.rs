@@ -56,7 +56,7 @@ crate::sql::bind_as_word!(RunState);
 /// A run to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewRun {
-    /// The slot; no two runs of a job have the same.
+    /// The slot, which identifies the run within its job.
     pub slot: String,
     /// When it should begin, in Unix milliseconds.
     pub due_ms: i64,
@@ -79,7 +79,7 @@ pub struct JobRun {
     pub id: i64,
     /// The id of its job.
     pub job_id: i64,
-    /// The slot.
+    /// The slot, which identifies the run within its job.
     pub slot: String,
     /// The run's state.
     pub state: RunState,
@@ -116,7 +116,7 @@ pub struct JobRun {
 pub struct DueRun {
     /// The id of the run.
     pub run_id: i64,
-    /// The slot.
+    /// The slot, which identifies the run within its job.
     pub slot: String,
     /// The message that it posts.
     pub text: String,

@@ -177,7 +177,8 @@ impl Store {
         .await?;
         let job = job.ok_or_else(|| {
             invalid(
-                "has the name of one of the other kind (schedule or trigger); choose another name".to_owned(),
+                "has the same name as one of the other kind (schedule or trigger); choose another name"
+                    .to_owned(),
             )
         })?;
         transaction.commit().await?;

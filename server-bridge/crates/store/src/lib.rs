@@ -7,7 +7,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `users`, `passwords` | accounts; argon2id |
+//! | `users`, `passwords` | accounts; password hashing with argon2id |
 //! | `sessions` | logins |
 //! | `keys` | keys of programs, and their scopes |
 //! | `runners` | registered machines, their tokens, rotation, revocation, epochs |
@@ -17,8 +17,8 @@
 //! | `chats`, `messages` | conversations |
 //! | `turns` | the input and output of a model |
 //! | `streamed` | the text of answers in progress |
-//! | `context` | the layers over it for the model: summaries, masks, edits |
-//! | `offloads` | long results of its tools, and the files they come from |
+//! | `context` | the layers over a conversation for its model: summaries, masks, edits |
+//! | `offloads` | long results of tools, and the files they come from |
 //! | `subscriptions`, `usage` | users' own models; the usage of models |
 //! | `seal`, `sealing` | secrets that have to be read again, and the encryption key |
 //! | `checkpoints` | files as they were before a turn changed them |
@@ -241,13 +241,13 @@ pub use trusts::Trust;
 pub use undo::PastTurn;
 pub use usage::UsageRow;
 
-/// The store. Cheap to clone; every clone is the same store.
+/// A handle of the server's database. Cheap to clone; all clones use the same database.
 #[derive(Clone, Debug)]
 pub struct Store {
     database: database::Database,
     passwords: passwords::Passwords,
     clock: Clock,
-    /// `None` until the store is unlocked.
+    /// Seals and opens secrets; `None` until the store is unlocked.
     sealer: Option<seal::Sealer>,
     /// The bucket for long values; `None` if all values are in the database.
     blobs: Option<s3::Bucket>,

@@ -108,7 +108,7 @@ pub const MESSAGE_DOCUMENT_MAX_BYTES: usize = 256 * 1024;
 pub const EXEC_COMMAND_MAX_BYTES: usize = 4096;
 /// How much of an exec's error text is recorded, in bytes; the rest is cut.
 pub const EXEC_ERROR_MAX_BYTES: usize = 4096;
-/// The largest item of a turn, in bytes: a tool call with a whole file in it.
+/// The largest item of a turn, in bytes; for example, a tool call that contains a whole file.
 pub const TURN_ITEM_MAX_BYTES: usize = 32 * 1024 * 1024;
 /// How often a turn is resumed after the server ended without making progress in between; beyond that, the turn may be the reason why the server
 /// ends.

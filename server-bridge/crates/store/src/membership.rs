@@ -16,12 +16,12 @@ use crate::{UserId, hex};
 pub struct NodeId(String);
 
 impl NodeId {
-    /// A new id.
+    /// A new random id.
     pub fn random() -> Self {
         Self(hex(&rand::random::<[u8; 16]>()))
     }
 
-    /// The 32 digits.
+    /// The id as 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -64,7 +64,7 @@ words! {
         User = "user",
         /// Chats that work on one machine.
         Project = "project",
-        /// Memories of one agent of a group.
+        /// The chat of one agent of a group.
         Agent = "agent",
     }
 }

@@ -18,7 +18,7 @@ use crate::limits::{NODE_URL_MAX_BYTES, SCHEMA_OLDEST};
 use crate::membership::NodeId;
 use crate::sql::{Scope, Transaction, query, query_as, query_scalar};
 
-/// A node that joins.
+/// The properties of a node that joins.
 #[derive(Clone, Debug)]
 pub struct NewNode {
     /// The node's id.
@@ -62,7 +62,7 @@ pub enum NodeState {
     Gone,
 }
 
-/// A node, for administrators.
+/// A node, in the form in which administrators see it.
 #[derive(Clone, Debug, FromRow)]
 pub struct Node {
     /// The node's id.
@@ -200,7 +200,7 @@ impl Store {
         Ok(state.map_or(Renewal::Gone, |state| Renewal::Kept { is_draining: state == NodeState::Draining }))
     }
 
-    /// Marks a node as draining.
+    /// Marks a node as draining, so that it accepts no more users.
     ///
     /// # Errors
     /// [`Error::Database`].

@@ -23,9 +23,9 @@ use crate::{Store, hex};
 pub enum OneTimeKind {
     /// A request that a browser sends without a token, such as a download.
     Ticket,
-    /// Signing a page in without a password.
+    /// A code that signs a page in without a password.
     SignIn,
-    /// Creating the first account.
+    /// The secret with which the first account is created.
     FirstAccount,
 }
 

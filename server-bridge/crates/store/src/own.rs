@@ -6,7 +6,7 @@ use crate::error::{Error, Result, check_length};
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// The table of one kind of definitions.
+/// The table for one kind of definition.
 pub(crate) struct OwnTable {
     /// The kind's name in errors.
     pub(crate) what: &'static str,

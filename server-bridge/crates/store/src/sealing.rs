@@ -78,7 +78,7 @@ struct SecretRow {
     sealed: String,
 }
 
-/// A table with secrets.
+/// A table that contains secrets.
 struct Table {
     /// The statement that reads the table's secrets.
     read: &'static str,

@@ -172,8 +172,7 @@ impl Store {
         .fetch_optional(&mut transaction)
         .await?;
         if put.is_none() {
-            let rule =
-                "has the name of one on another messenger; choose another name, or remove that one first";
+            let rule = "has the same name as one on another messenger; choose another name, or remove that one first";
             return Err(invalid(rule.to_owned()));
         }
         transaction.commit().await?;

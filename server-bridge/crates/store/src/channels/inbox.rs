@@ -110,7 +110,7 @@ impl Store {
                 .fetch_one(&mut transaction)
                 .await?;
         if waiting >= CHANNEL_EVENTS_WAITING && !events.is_empty() {
-            let rule = format!("is one too many: {waiting} are already waiting; it is taken later");
+            let rule = format!("is one too many: {waiting} are already waiting; it is accepted later");
             return Err(Error::Invalid { what: "event", rule });
         }
         let mut taken = TakenEvents::default();

@@ -22,21 +22,21 @@ pub struct Person<'a> {
     pub conversation: &'a str,
 }
 
-/// A person on a messenger who is a user.
+/// A link between a person on a messenger and a user.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ChannelLink {
     /// The link's id.
     pub id: i64,
-    /// The account.
+    /// The id of the account.
     pub account_id: i64,
-    /// The account's name.
+    /// The name of the account.
     pub account: String,
-    /// The messenger.
+    /// The kind of messenger.
     pub kind: String,
-    /// The user.
+    /// The user with whom the person is linked.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
-    /// The user's name.
+    /// The name of that user.
     pub user_name: String,
     /// The messenger's id of the person.
     pub person: String,

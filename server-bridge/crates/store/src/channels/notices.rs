@@ -11,19 +11,19 @@ use crate::homes::at_home;
 use crate::sql::{Scope, query, query_as, query_scalar};
 use crate::{Store, UserId};
 
-/// A conversation that gets the server's notices.
+/// A conversation that gets the server's notices, with its link.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct NoticeLink {
-    /// The link.
+    /// The id of the link.
     pub id: i64,
-    /// The account.
+    /// The id of the account.
     pub account_id: i64,
-    /// The account's owner.
+    /// The owner of the account.
     #[sqlx(rename = "owner_id")]
     pub owner: UserId,
     /// The direct conversation with the administrator.
     pub conversation: String,
-    /// The administrator.
+    /// The administrator who gets the notices.
     #[sqlx(rename = "user_id")]
     pub user: UserId,
     /// The time since which it gets notices, in Unix milliseconds.

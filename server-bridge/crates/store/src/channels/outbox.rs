@@ -48,11 +48,11 @@ pub struct NewOutgoing {
     pub send_key: String,
     /// The message, as JSON.
     pub payload_json: String,
-    /// The message of the chat that asks this question.
+    /// The chat's message that asks the question; `None` if the message contains no such question.
     pub ask: Option<MessageId>,
-    /// The gate of a chain that asks this question.
+    /// The gate of a chain that asks the question; `None` if the message contains no such question.
     pub gate: Option<i64>,
-    /// The row whose message this one replaces.
+    /// The outbox row whose message this one replaces; `None` for a new message.
     pub edit_of: Option<i64>,
     /// The answers to choose from that are shown below it.
     pub presses: Vec<NewPress>,
@@ -86,7 +86,7 @@ pub struct Outgoing {
     pub tries: i64,
     /// True if it may have arrived twice.
     pub is_unsure: bool,
-    /// The row whose message this one replaces.
+    /// The outbox row whose message this one replaces; `None` for a new message.
     pub edit_of: Option<i64>,
     /// The messenger's id of the message that this one replaces.
     pub edited_id: Option<String>,

@@ -36,7 +36,7 @@ pub struct Press {
     pub user: Option<UserId>,
     /// The messenger's id of the question's message.
     pub platform_id: Option<String>,
-    /// The message of the chat that asks.
+    /// The chat's message that asks the question; `None` for the question of a gate.
     #[sqlx(rename = "ask_message_id")]
     pub ask: Option<MessageId>,
     /// The label of its button.
@@ -63,7 +63,7 @@ pub struct OpenAsk {
     /// The user who was asked.
     #[sqlx(rename = "user_id")]
     pub user: Option<UserId>,
-    /// The message of the chat that asks.
+    /// The chat's message that asks the question.
     #[sqlx(rename = "ask_message_id")]
     pub ask: Option<MessageId>,
 }

@@ -59,7 +59,7 @@ pub(super) async fn connect(url: &str, stand_still: Option<Duration>) -> Result<
     let mut first = options.connect().await.map_err(unreachable)?;
     look(&mut first).await?;
     migrate(&mut first).await?;
-    // Everything read and changed is on the server already.
+    // The server has already applied everything, so an error while closing loses nothing.
     let _ = first.close().await;
     let reading = options.clone().options([("default_transaction_read_only", "on")]);
     let writing = match stand_still {
@@ -161,7 +161,7 @@ async fn migrate(connection: &mut PgConnection) -> Result<()> {
     Ok(transaction.commit().await?)
 }
 
-/// Refuses to work beside a live node whose program is too old for this schema, or too new for this program.
+/// Fails if a live node's program is too old for this schema, or too new for this program.
 async fn check_nodes(transaction: &mut PgConnection) -> Result<()> {
     let has_nodes: bool =
         sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = current_schema() AND tablename = 'nodes')").fetch_one(&mut *transaction).await?;

@@ -96,7 +96,7 @@ async fn connect_writer(options: &SqliteConnectOptions) -> Result<SqlitePool> {
     }
 }
 
-/// True if another connection is in the way. SQLite's extended codes carry the plain one, 5, in their low byte.
+/// True if another connection blocks the operation. SQLite's extended codes contain the plain one, 5, in their low byte.
 fn is_busy(error: &sqlx::Error) -> bool {
     const SQLITE_BUSY: u32 = 5;
     let code = error.as_database_error().and_then(|database| database.code()?.parse::<u32>().ok());
@@ -106,7 +106,7 @@ fn is_busy(error: &sqlx::Error) -> bool {
 /// Runs the missing steps in one write transaction: of two processes that open a new database at once, the second waits and finds the work done.
 async fn migrate(writer: &SqlitePool) -> Result<()> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    // `run`, without the generics that keep its future from changing threads.
+    // The same as `run`, but without the generics that keep its future from moving between threads.
     MIGRATOR.run_direct(None, &mut *transaction, false).await.map_err(migration_error)?;
     Ok(transaction.commit().await?)
 }

@@ -29,7 +29,7 @@ pub enum CallMode {
     Wait,
     /// It continues, and gets the answer later, as another call.
     Background,
-    /// It hands its task over.
+    /// It hands its task over to the other agent.
     HandOff,
     /// It passes on an answer that the agent did not wait for.
     Answer,

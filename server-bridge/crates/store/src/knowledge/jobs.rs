@@ -88,7 +88,7 @@ impl Store {
             .await?;
         if of_folder {
             return Err(invalid(
-                "goes to a collection of a folder: put the file into that folder".to_owned(),
+                "cannot go to a collection of a folder; put the file into that folder".to_owned(),
             ));
         }
         check_queue(&mut transaction, user, 1).await?;
@@ -370,7 +370,7 @@ async fn wait(
 ) -> Result<DocumentId> {
     check_length("name", &file.name, DOCUMENT_NAME_MAX_BYTES)?;
     if file.name.trim().is_empty() || file.name.chars().any(char::is_control) {
-        let rule = "needs a name of one line, which is not empty".to_owned();
+        let rule = "needs a name that is one line and not empty".to_owned();
         return Err(Error::Invalid { what: "document", rule });
     }
     let document = query_scalar(

@@ -1,4 +1,4 @@
-//! Memories that newer ones make untrue. A new memory supersedes them at once; a proposal only notes them, and supersedes them when its user
+//! Memories that newer ones make untrue. A new memory supersedes them at once; a proposal only records them, and supersedes them when its user
 //! accepts it. A superseded memory is kept, and applies until then.
 
 use std::collections::BTreeSet;
@@ -150,7 +150,7 @@ pub(super) async fn replace_in(
     for id in ids.iter().copied().filter(|id| *id != by.id).collect::<BTreeSet<_>>() {
         let old = item_in(&mut *transaction, holder, id).await?;
         if old.is_proposed {
-            return Err(invalid(format!("{id} is a proposal, which the user accepts or rejects")));
+            return Err(invalid(format!("{id} is a proposal; only the user can accept or reject it")));
         }
         if old.kind == MemoryKind::Core {
             return Err(invalid(format!("{id} is a core block: change its text instead")));

@@ -39,7 +39,7 @@ pub fn marked_from(text: &str, from: usize) -> String {
     }
 }
 
-/// True if a text has lines about memories.
+/// True if a text contains lines about memories.
 #[must_use]
 pub(crate) fn shows_memories(text: &str) -> bool {
     marks(text).next().is_some()
@@ -135,7 +135,7 @@ impl Form {
 
 /// A table whose rows may show memories. A row is identified by two keys.
 struct Place {
-    /// Selects the keys of a user's rows that contain the head of a mark.
+    /// Selects the keys of a user's rows that contain the beginning of a mark.
     found: &'static str,
     /// Selects the text of a row.
     text: &'static str,

@@ -89,7 +89,7 @@ pub(crate) async fn begin_to_the_end(
     match tokio::spawn(async move { pool.begin_with(statement).await }).await {
         Ok(begun) => begun,
         Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
-        // The process ends.
+        // The task was dropped because the process is ending.
         Err(_) => Err(sqlx::Error::PoolClosed),
     }
 }

@@ -209,8 +209,8 @@ async fn forgotten_and_deleted_texts_leave_no_trace_in_the_file() {
     assert!(count(&bytes, "openword") >= 200);
 }
 
-/// Records a memory in every place where a chat can show one: a note before a message, a tool's result, an edit of it, the line that
-/// masks it, a summary, a result that was put aside, its card, and a list that the user asked for.
+/// Records a memory in every place where a chat can show one: a note before a message, a tool's result, an edit of it, the line that masks it, a
+/// summary, an offloaded result, its card, and a list that the user asked for.
 async fn show(store: &Store, user: UserId, chat: &ChatId, item: &MemoryItem) {
     let text = &item.text;
     let line = format!("{} (from person): {text:?}", memory_mark(item.id, item.kind));

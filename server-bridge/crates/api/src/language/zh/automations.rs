@@ -150,7 +150,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the automation", "自动任务"),
     ("the run", "运行"),
     (
-        "{} has the name of one of the other kind (schedule or trigger); choose another name",
+        "{} has the same name as one of the other kind (schedule or trigger); choose another name",
         "已有同名的另一类{0}（定时任务或触发器）；请换一个名称",
     ),
     (

@@ -278,7 +278,10 @@ pub(super) const TABLE: &[Row] = &[
         "the {} has {} characters, and at most {} are allowed; shorten it",
         "{0*}有 {1} 个字符，最多允许 {2} 个；请缩短",
     ),
-    ("the memory {} is a proposal, which the user accepts or rejects", "记忆 {0} 是提议，由用户接受或拒绝"),
+    (
+        "the memory {} is a proposal; only the user can accept or reject it",
+        "记忆 {0} 是提议，由用户接受或拒绝",
+    ),
     ("the memory {} is a core block: change its text instead", "记忆 {0} 是核心块：请直接修改其文本"),
     (
         "the memory {} was already replaced by memory {}; replace memory {} if it is no longer true",

@@ -132,7 +132,7 @@ impl Store {
             .fetch_optional(self.database.writer(Scope::User(user)))
             .await?;
         added.ok_or_else(|| {
-            invalid(format!("is one too many: you have {PERMISSION_RULES_PER_USER}; remove some first"))
+            invalid(format!("is one too many: you have {PERMISSION_RULES_PER_USER}; remove one first"))
         })
     }
 

@@ -1,4 +1,4 @@
-//! Groups: people and agents in one log.
+//! Groups: people and agents who share a log.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -56,7 +56,7 @@ pub struct GroupAgent {
     #[serde(default)]
     #[schema(required)]
     pub model: Option<String>,
-    /// What it is told about itself.
+    /// The agent's persona: the text that describes its role to it.
     pub persona: String,
     /// The names of the tools that it may have, in which `*` stands for any text; null for all of its owner's.
     #[serde(default)]
@@ -72,7 +72,7 @@ pub struct GroupAgent {
     pub chat_id: Option<String>,
     /// True if the caller may ask it.
     pub may_ask: bool,
-    /// The people beside its owner who may ask it.
+    /// The people other than its owner who may ask it.
     pub grants: Vec<GroupGrant>,
 }
 
@@ -110,7 +110,7 @@ pub struct GroupAgentPut {
     /// The model, as in the list of models; the caller's own choice for new chats if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is told about itself, at most 16 KiB.
+    /// The persona: the text that describes its role to it; at most 16 KiB.
     #[serde(default)]
     pub persona: String,
     /// The names of the tools that it may have, such as `Read` or `mcp__github__*`, in which `*` stands for any text; 1 to 200 names;
@@ -118,7 +118,7 @@ pub struct GroupAgentPut {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// The folder that it works in, relative to the workspace of its place, such as `agents/coder`; empty for the whole workspace. If not
-    /// given, an agent keeps the one that it has, and a new one has the whole workspace. A missing folder is made when it is needed.
+    /// given, an agent keeps the one that it has, and a new one has the whole workspace. A missing folder is created when it is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
 }
@@ -144,7 +144,7 @@ pub struct GroupLead {
 pub struct GroupPost {
     /// The text, at most 1 MiB; at most 960 KiB if it asks an agent. `@handle` asks an agent, `@all` every agent that the caller may ask.
     pub text: String,
-    /// An id that the caller chooses, at most 64 bytes, so that a repeated request posts nothing again.
+    /// An id that the caller chooses, at most 64 bytes, so that a repeated request does not post the message twice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_id: Option<String>,
 }
@@ -154,7 +154,7 @@ pub struct GroupPost {
 pub struct GroupPosted {
     /// The entry.
     pub entry: GroupEntry,
-    /// The calls that it makes.
+    /// The calls to agents that it makes.
     pub calls: Vec<GroupCall>,
     /// What its author should know, such as that nobody was asked.
     #[serde(serialize_with = "crate::language::text")]

@@ -112,7 +112,7 @@ pub struct Download {
     pub sha256: Option<String>,
 }
 
-/// Paths that complete a prefix.
+/// Suggestions for a path that is being typed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Completions {
     /// First the paths that begin with the prefix, by name; then those whose names contain it, the newest first.
@@ -123,7 +123,7 @@ pub struct Completions {
     pub more: bool,
 }
 
-/// A path that completes a prefix.
+/// A suggested path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CompletionView {
     /// The path, relative to the workspace.

@@ -189,11 +189,11 @@ pub struct GroupEntry {
 pub struct GroupEntries {
     /// The entries, the oldest first.
     pub entries: Vec<GroupEntry>,
-    /// True if there are more in that direction.
+    /// Whether there are more entries in the direction that was asked for.
     pub more: bool,
 }
 
-/// A call: an agent is asked.
+/// A call: a request to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupCall {
     /// The id; later calls have larger ones.
@@ -223,7 +223,7 @@ pub struct GroupCall {
     pub reason: String,
     /// The tokens that it used.
     pub tokens: i64,
-    /// Their cost, in millionths of a US dollar, where the prices are known.
+    /// The cost of those tokens, in millionths of a US dollar, as far as prices are known.
     pub cost_micro_usd: i64,
     /// When it was made, in Unix milliseconds.
     pub created_at: i64,

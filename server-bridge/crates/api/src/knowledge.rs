@@ -1,4 +1,4 @@
-//! Collections of documents in which agents look things up.
+//! Collections of documents that agents search.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -67,7 +67,7 @@ pub struct CollectionView {
     pub waiting: i64,
     /// The number of documents that cannot be indexed.
     pub failed: i64,
-    /// Why some of its passages are found by words only, if some are; empty for nothing.
+    /// Why some of its passages can be found only by words; empty if none are affected.
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub search_note: String,
@@ -110,7 +110,7 @@ pub struct DocumentView {
 /// A document with some of its pages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentPage {
-    /// The document's number.
+    /// The document's properties.
     pub document: DocumentView,
     /// The name of its collection.
     pub collection: String,
@@ -166,7 +166,7 @@ pub struct Question {
 /// The passages that answer a question, the best first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Found {
-    /// The passages.
+    /// The passages, the best first.
     #[serde(default)]
     #[schema(required)]
     pub passages: Vec<FoundPassage>,
@@ -176,7 +176,7 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
-/// A passage that was found, and the reason.
+/// A passage that was found, and why it was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FoundPassage {
     /// The citation for an answer: `[doc:12#3@0-240]`, which names the document, the page, and the bytes of the passage in it.
@@ -215,11 +215,11 @@ pub struct FoundPassage {
     pub meaning_rank: Option<i64>,
 }
 
-/// The work that waits.
+/// The queue of documents and folders to index.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct KnowledgeStatus {
-    /// The number of the caller's documents and folders that wait.
+    /// The number of the caller's documents and folders that wait to be indexed.
     pub waiting: i64,
-    /// The number of other users' documents and folders that come before the caller's last one.
+    /// The number of other users' documents and folders that are indexed before the caller's last one.
     pub ahead: i64,
 }

@@ -108,7 +108,7 @@ impl RunOptions {
     }
 }
 
-/// Runs a subcommand of both; returns the document for programs, and the same as text.
+/// Runs a subcommand that `cron` and `trigger` share; returns the document for programs, and the same as text.
 pub(super) async fn run(
     client: &mut Client,
     kind: &AutomationKind,

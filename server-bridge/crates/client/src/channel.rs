@@ -1,4 +1,4 @@
-//! `sandbridge channel`: accounts on messengers, and the links with them.
+//! `sandbridge channel`: accounts on messengers, and the links to them.
 
 mod login;
 mod routes;
@@ -67,7 +67,7 @@ pub(crate) enum ChannelCommand {
     /// Log in to a channel's service in a browser, so that your agents can use its tools (Feishu: Bitable, Wiki, documents, Drive) with
     /// your own rights there
     Login(LoginOptions),
-    /// Show the channels whose services you can log in to, your login, and the tools that it is for
+    /// Show the channels whose services you can log in to, your login, and the tools that it enables
     Logins,
     /// Forget your login to a channel's service: your agents can no longer use its tools
     Logout {
@@ -167,7 +167,7 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
             let words = match off {
                 true => format!("the server's notices are no longer sent to the link {link}"),
                 false => {
-                    format!("the server's notices are now sent to the link {link}, and to no other of yours")
+                    format!("the server's notices are now sent to the link {link}, and to none of your other links")
                 }
             };
             both(&Named { name: &link.to_string() }, words)
@@ -215,7 +215,7 @@ fn put(
         );
     }
     for line in lines {
-        // The error does not repeat the line, because it may hold a secret.
+        // The error does not repeat the line, because it may contain a secret.
         let (key, value) =
             line.split_once('=').ok_or_else(|| usage("a value has the form KEY=VALUE".to_owned()))?;
         values.insert(key.trim().to_owned(), value.trim().to_owned());

@@ -1,4 +1,4 @@
-//! A command of the program: its arguments, what it does, and how the program learns of it.
+//! A command of the program: its arguments, its action, and its registration.
 
 use std::future::Future;
 use std::process::ExitCode;
@@ -49,7 +49,7 @@ impl Registration {
     /// Runs the command with its parsed arguments.
     ///
     /// # Errors
-    /// Invalid arguments; else how the command ended.
+    /// If the arguments are invalid.
     pub(crate) fn run(self, globals: &Globals, matches: &ArgMatches) -> Result<Outcome, clap::Error> {
         (self.run)(globals, matches)
     }
@@ -67,7 +67,7 @@ pub(crate) fn block_on(
         .build()
         .map_err(|error| Failure::other("internal", format!("cannot start: {error}")))?;
     let result = runtime.block_on(command);
-    // A read of a terminal may still be pending; it must not hold up the end.
+    // A read of a terminal may still be pending; it must not delay the exit.
     runtime.shutdown_background();
     result
 }

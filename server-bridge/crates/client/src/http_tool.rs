@@ -273,7 +273,7 @@ fn name_in(text: &str) -> Result<String, Failure> {
 /// The value of a secret, which is not shown while it is typed.
 fn asked(secret: &str) -> Result<String, Failure> {
     if !super::ask::is_possible() {
-        let message = "nobody can be asked here; pass --stdin and write the value to standard input";
+        let message = "there is no person to ask for the value; pass --stdin and write it to standard input";
         return Err(Failure::other("usage", message));
     }
     let unread = |error| Failure::other("io", format!("cannot read the secret: {error}"));

@@ -57,7 +57,7 @@ async fn is_approved(
         )
     };
     if reads_stdin || !ask::is_possible() {
-        return Err(required("pass --yes if you mean it; nobody can be asked here"));
+        return Err(required("there is no person to ask; pass --yes to approve it"));
     }
     match ask::yes_or_no(&format!("Run as {user} on {runner}? [y/N] ")).await? {
         true => Ok(true),

@@ -82,7 +82,7 @@ fn check_clock(ours: SystemTime, theirs: SystemTime) -> Check {
     Check::broken("clock", detail, fix)
 }
 
-/// The reason why it cannot be reached; the text ends with what to do.
+/// The result for a server that cannot be reached; the failure's text ends with what to do.
 fn unreachable(failure: Failure) -> Check {
     let is_trust = ["certificate", "TLS", "https://"].iter().any(|word| failure.message.contains(word));
     match failure.message.rsplit_once("; ") {

@@ -441,7 +441,10 @@ mod tests {
         for english in rows {
             for piece in pieces(english) {
                 let is_said = said.contains(piece) || noun(piece).is_some_and(|noun| said.contains(&*noun));
-                assert!(is_said, "no source contains {piece:?}, a part of the row {english:?}; correct or remove the row");
+                assert!(
+                    is_said,
+                    "no source contains {piece:?}, a part of the row {english:?}; correct or remove the row"
+                );
             }
         }
     }

@@ -167,7 +167,9 @@ async fn run(globals: &Globals, command: ChannelCommand) -> Result<ExitCode, Fai
             let words = match off {
                 true => format!("the server's notices are no longer sent to the link {link}"),
                 false => {
-                    format!("the server's notices are now sent to the link {link}, and to none of your other links")
+                    format!(
+                        "the server's notices are now sent to the link {link}, and to none of your other links"
+                    )
                 }
             };
             both(&Named { name: &link.to_string() }, words)

@@ -112,7 +112,7 @@ pub(crate) struct ImportOptions {
     /// The document in JSON, of version 3.0 or 3.1; '-' reads standard input
     #[arg(value_name = "OPENAPI")]
     file: PathBuf,
-    /// The address of its server, in place of the first one that it names
+    /// The address of the service, in place of the first server that the document names
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// Send the tools' requests from the network of your runner NAME instead of the server's; __docker__ for your container
@@ -246,7 +246,7 @@ fn is_waiting(tool: &HttpToolView) -> bool {
     tool.state == HttpToolState::Waiting
 }
 
-/// A shadowed tool may have been approved before.
+/// True if the user may have approved the tool, which is possible even for a shadowed one.
 fn may_be_approved(tool: &HttpToolView) -> bool {
     !is_waiting(tool) && is_of_workspace(&tool.layer)
 }

@@ -206,7 +206,7 @@ async fn add(client: &mut Client, options: &AddOptions) -> Result<(String, Strin
     Ok(both(&server, words))
 }
 
-/// Lists the tools of a server. A failure may hold what its program wrote.
+/// Lists the tools of a server. A failure may contain text that the server's program wrote.
 async fn check(client: &mut Client, name: &str, on: Option<&str>) -> Result<McpServerView, Failure> {
     client.check_mcp_server(name, on).await.map_err(|failure| {
         if failure.kind != LOGIN_REQUIRED {
@@ -217,7 +217,7 @@ async fn check(client: &mut Client, name: &str, on: Option<&str>) -> Result<McpS
     })
 }
 
-/// Adds each entry of a document. If the server cannot be asked, it is not asked for the rest.
+/// Adds each entry of a document. If the Sandbridge server cannot be reached, the remaining entries are not sent.
 async fn import(client: &mut Client, document: &str) -> Result<Imported, Failure> {
     let mut imported = Imported::default();
     let mut unasked = None;
@@ -303,7 +303,7 @@ fn is_waiting(server: &McpServerView) -> bool {
     server.state == McpServerState::Waiting
 }
 
-/// A shadowed server may have been approved before.
+/// True if the user may have approved the server, which is possible even for a shadowed one.
 fn may_be_approved(server: &McpServerView) -> bool {
     !is_waiting(server) && is_of_workspace(&server.layer)
 }

@@ -99,7 +99,7 @@ pub(crate) enum MemoryCommand {
         /// Its number
         number: i64,
     },
-    /// Choose how agents remember, or show the present choice
+    /// Choose how agents remember, or show the current choice
     Mode {
         /// flat: all memories in every prompt; letta: core blocks, and tools that search the rest; typed: core blocks, and memories that
         /// match a message
@@ -201,7 +201,7 @@ async fn run(globals: &Globals, command: MemoryCommand) -> Result<ExitCode, Fail
             let changed = client.change_memory(number, &edit).await?;
             both(
                 &changed,
-                format!("memory {number} was changed; `sandbridge memory show {number}` has its history"),
+                format!("memory {number} was changed; `sandbridge memory show {number}` shows its history"),
             )
         }
         MemoryCommand::Forget { number: Some(number), .. } => {

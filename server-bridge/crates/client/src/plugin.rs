@@ -120,10 +120,9 @@ async fn run(globals: &Globals, command: PluginCommand) -> Result<ExitCode, Fail
             let plugin = client.share_plugin(&name, &PluginSharing { shared: !stop }).await?;
             let words = match stop {
                 false => format!("every user of this server can install {}", words::name(&plugin)),
-                true => format!(
-                    "{} is yours alone again; copies that others installed stay",
-                    words::name(&plugin)
-                ),
+                true => {
+                    format!("{} is no longer shared; copies that others installed stay", words::name(&plugin))
+                }
             };
             both(&plugin, words)
         }
@@ -140,7 +139,7 @@ async fn change(client: &mut Client, name: &str, enabled: bool) -> Result<(Strin
     Ok(both(&changed, format!("the plugin {} {done}, from the next turn on", words::name(&changed))))
 }
 
-/// The plugin that a source names: what exists on this machine, or what the server fetches.
+/// The plugin that a source names: one on this machine, or one that the server fetches.
 fn of(source: &str) -> Result<NewPlugin, Failure> {
     let path = Path::new(source);
     if path.is_dir() {

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::http::Client;
 use super::session::Session;
 
-/// The user to run it as.
+/// The user to run a command as.
 #[derive(Args, Default)]
 pub(super) struct RunAsOptions {
     /// Run it as this user of the machine, if the runner's options allow that user

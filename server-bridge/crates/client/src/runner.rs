@@ -34,13 +34,13 @@ pub(crate) enum RunnerCommand {
     },
     /// List your runners
     List,
-    /// Give a runner a new token; the old one works a while longer
+    /// Give a runner a new token; the old one works for a while longer
     Rotate {
         /// Its name
         #[arg(add = names::runners())]
         name: String,
     },
-    /// Replace a runner's program with the newer one that the server hands out; waits until the runner is back
+    /// Replace a runner's program with the newer one that the server hands out; waits until the runner has reconnected
     Update {
         /// Its name
         #[arg(add = names::runners())]
@@ -126,10 +126,10 @@ struct Token<'a> {
     name: &'a str,
     token: &'a str,
     command: &'a str,
-    /// For a one-time token.
+    /// The expiry of a one-use token.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<Option<i64>>,
-    /// After a rotation.
+    /// After a rotation: the expiry of the old token.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_token_expires_at: Option<Option<i64>>,
 }

@@ -115,9 +115,10 @@ impl Page {
     fn words(self) -> (StatusCode, &'static str) {
         match self {
             Self::LoggedIn => (StatusCode::OK, "You are logged in. You can close this page."),
-            Self::Failed => {
-                (StatusCode::BAD_REQUEST, "The login failed; the terminal shows the reason. You can close this page.")
-            }
+            Self::Failed => (
+                StatusCode::BAD_REQUEST,
+                "The login failed; the terminal shows the reason. You can close this page.",
+            ),
             Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here."),
             Self::TooLong => (StatusCode::URI_TOO_LONG, "This address is too long."),
             Self::NoAnswer => (

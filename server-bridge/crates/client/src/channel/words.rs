@@ -142,7 +142,7 @@ pub(super) fn linking(name: &str, code: &ChannelCode) -> String {
 /// The links, as a table.
 pub(super) fn links(links: &[ChannelLinkView]) -> String {
     if links.is_empty() {
-        return "there are no links; `sandbridge channel link NAME` makes one".to_owned();
+        return "there are no links; `sandbridge channel link NAME` creates one".to_owned();
     }
     let heading = ["NUMBER", "CHANNEL", "KIND", "USER", "PERSON", "SINCE"].map(str::to_owned).to_vec();
     let rows = links.iter().map(|link| {

@@ -178,8 +178,10 @@ impl Printer {
             Some(_) => {
                 format!("there is no person to answer the model's question: {}", visible(&asking.detail))
             }
-            None => "there is no person to allow what the model wants to do; --approval full allows most actions"
-                .to_owned(),
+            None => {
+                "there is no person to allow what the model wants to do; --approval full allows most actions"
+                    .to_owned()
+            }
         };
         if self.as_json {
             print(&Line::Notice { text: &text });

@@ -263,7 +263,9 @@ impl<'a> Stream<'a> {
         loop {
             if !is_told && lost_at.elapsed() >= AWAY_NOTE {
                 is_told = true;
-                self.note("waiting for the server, which cannot be reached; the command continues without it");
+                self.note(
+                    "waiting for the server, which cannot be reached; the command continues without it",
+                );
             }
             let found = async {
                 // This pause also precedes the first attempt, so that a server that accepts connections and closes them at once is not flooded.

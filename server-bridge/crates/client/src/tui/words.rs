@@ -244,7 +244,7 @@ const CHINESE: &[Row] = &[
     ("Groups", "群组"),
     ("Ctrl+G: people and agents in one log", "Ctrl+G：人和智能体共用一份消息记录"),
     (
-        "you are in no group; `sandbridge group create TITLE` makes one",
+        "you are in no group; `sandbridge group create TITLE` creates one",
         "你不在任何群组中；可用 `sandbridge group create 名称` 创建",
     ),
     ("you are not in this group any more", "你已不在此群组中"),

@@ -15,7 +15,7 @@ use crate::limits::GROUP_PAGE_LINES;
 /// Shows the groups to choose from.
 pub(super) fn listed(state: &mut State, groups: &[GroupView]) {
     if groups.is_empty() {
-        state.note("you are in no group; `sandbridge group create TITLE` makes one", false);
+        state.note("you are in no group; `sandbridge group create TITLE` creates one", false);
         return;
     }
     let item = |group: &GroupView| {

@@ -150,7 +150,7 @@ pub(super) fn act(state: &mut State, action: Action) -> Vec<Effect> {
             confirm(state, format!("Quit?{running}{unsent}"), Effect::Quit)
         }
         Action::Write(text) => {
-            // The text being written comes back with the Up key.
+            // The Up key recalls the text being written.
             state.input.take();
             state.input.set(&text);
             state.focus = Focus::Input;

@@ -81,7 +81,7 @@ pub struct AutomationDraft {
 /// A new or changed automation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationPut {
-    /// The definition.
+    /// The definition of the automation.
     pub automation: AutomationDraft,
     /// The secret that signs a trigger's deliveries; if not given, a new trigger gets one, and a changed trigger keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct AutomationView {
     pub name: String,
     /// The way its runs are started: by a schedule or by a trigger.
     pub kind: AutomationKind,
-    /// Its definition.
+    /// The definition of the automation.
     pub automation: AutomationDraft,
     /// Its state: active, paused or ended.
     pub state: AutomationState,
@@ -122,7 +122,7 @@ pub struct AutomationView {
 /// An automation that was saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AutomationSaved {
-    /// The automation.
+    /// The automation as it was saved.
     pub automation: AutomationView,
     /// For a new trigger: the path of the address for its deliveries, on this server. It cannot be read again.
     #[serde(default)]
@@ -146,7 +146,7 @@ pub struct AutomationPause {
 pub struct AutomationRun {
     /// The id; later runs have larger ones.
     pub id: i64,
-    /// The outcome.
+    /// The outcome of the run; while it has not ended, its state.
     pub outcome: RunOutcome,
     /// Why it failed, was skipped or was refused; may be empty.
     #[serde(default, serialize_with = "crate::language::text")]

@@ -40,7 +40,7 @@ pub struct CardDocument {
     pub card_id: String,
     /// The title, on one line.
     pub title: String,
-    /// Its tone.
+    /// The tone of the card as a whole.
     pub tone: CardTone,
     /// Its blocks, in their order.
     pub blocks: Vec<CardBlock>,
@@ -70,7 +70,7 @@ pub struct CardBlock {
 pub enum CardPart {
     /// A text in Markdown.
     Text {
-        /// The text.
+        /// The text, in Markdown.
         text: String,
     },
     /// A list of names with their values.
@@ -100,7 +100,7 @@ pub enum CardPart {
         name: String,
         /// The text on the button.
         label: String,
-        /// Its tone.
+        /// The tone of the button.
         tone: CardTone,
     },
     /// A choice of one option.
@@ -109,7 +109,7 @@ pub enum CardPart {
         name: String,
         /// The question, or the name of the choice.
         label: String,
-        /// The options.
+        /// The options to choose from.
         options: Vec<String>,
         /// True if an option has to be chosen.
         is_required: bool,
@@ -133,9 +133,9 @@ pub enum CardPart {
 /// A name with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CardField {
-    /// The name.
+    /// The name, as people read it.
     pub name: String,
-    /// The value.
+    /// The value, as people read it.
     pub value: String,
 }
 

@@ -64,7 +64,7 @@ pub struct ChainFile {
 /// A new or changed chain: exactly one of `chain`, `text` and `file`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainPut {
-    /// The definition.
+    /// The definition, structured for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<ChainDraft>,
     /// The definition as text, one numbered line for each step: `1. @writer: Write a story. [gate] [retries 2]`.
@@ -83,7 +83,7 @@ pub struct ChainPut {
 pub struct ChainView {
     /// Its name, unique in its group.
     pub name: String,
-    /// Its definition.
+    /// The definition, structured for programs.
     pub chain: ChainDraft,
     /// The definition as text.
     pub text: String,
@@ -102,7 +102,7 @@ pub struct ChainTemplate {
     pub what: String,
     /// Its definition as text.
     pub text: String,
-    /// Its definition.
+    /// The definition, structured for programs.
     pub chain: ChainDraft,
 }
 
@@ -127,7 +127,7 @@ pub struct ChainRunView {
     pub request: String,
     /// The name of the user who started the run.
     pub begun_by: String,
-    /// Its state.
+    /// The state of the run.
     pub state: ChainState,
     /// Its steps, as they were when it began.
     pub steps: Vec<ChainStepView>,
@@ -154,10 +154,10 @@ pub struct ChainRunView {
 /// A step of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChainStepView {
-    /// Its definition.
+    /// The definition of the step.
     #[serde(flatten)]
     pub step: ChainStep,
-    /// Its state.
+    /// The state of the step in this run.
     pub state: StepState,
     /// The number of its attempts.
     pub attempts: u32,
@@ -198,7 +198,7 @@ pub struct ChainStepView {
 /// The transfer of files from the agent of one step to the agent of the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HandOver {
-    /// Its state.
+    /// The state of the transfer.
     pub state: HandOverState,
     /// The step that produced the files, counted from 0.
     pub from_step: usize,
@@ -230,7 +230,7 @@ pub struct HandOver {
 /// A gate: a stored question about a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GateView {
-    /// The id.
+    /// The id, by which the gate is answered.
     pub id: i64,
     /// The step, counted from 0.
     pub step: usize,

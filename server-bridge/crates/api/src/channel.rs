@@ -40,7 +40,7 @@ pub struct ChannelKind {
 /// An account to create, or its new settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelPut {
-    /// The messenger.
+    /// The messenger, such as `telegram`.
     pub kind: String,
     /// The values that it needs. An omitted secret stays as it is; an empty value removes the stored one.
     #[serde(default)]
@@ -65,7 +65,7 @@ fn yes() -> bool {
 pub struct ChannelView {
     /// Its name, unique among its owner's.
     pub name: String,
-    /// The messenger.
+    /// The messenger, such as `telegram`.
     pub kind: String,
     /// Its owner's name.
     pub owner: String,
@@ -120,13 +120,13 @@ pub struct ChannelView {
 /// A person on a messenger who is linked to a user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChannelLinkView {
-    /// The id.
+    /// The id, by which the link is removed.
     pub id: i64,
-    /// The account's name.
+    /// The name of the channel.
     pub channel: String,
-    /// The messenger.
+    /// The messenger, such as `telegram`.
     pub kind: String,
-    /// The user's name.
+    /// The name of the linked user.
     pub user: String,
     /// The messenger's id of the person.
     pub person: String,
@@ -224,9 +224,9 @@ pub struct ChannelLoginView {
     pub channel: String,
     /// The name of the channel's owner.
     pub owner: String,
-    /// The service's address.
+    /// The address of the service.
     pub address: String,
-    /// The caller's login.
+    /// The state of the caller's login.
     pub state: ChannelLoginState,
     /// When the caller logged in, in Unix milliseconds; null if they are not logged in.
     #[serde(default)]

@@ -35,7 +35,7 @@ pub struct ChatView {
 /// A message that contains the words of the search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundView {
-    /// Its id.
+    /// The id of that message.
     pub message_id: i64,
     /// The text around the first word.
     pub excerpt: String,
@@ -46,7 +46,7 @@ pub struct FoundView {
 pub struct MessageView {
     /// Its id: later messages have larger ones.
     pub id: i64,
-    /// Its conversation.
+    /// The id of its conversation.
     #[serde(default)]
     #[schema(required)]
     pub chat_id: String,
@@ -88,7 +88,7 @@ pub struct LiveView {
     pub channel: Channel,
     /// How much of the message was reported before, in UTF-16 code units, like `at` in an `output` event.
     pub at: u64,
-    /// The text.
+    /// The piece of output.
     pub text: String,
 }
 
@@ -248,7 +248,7 @@ pub struct SubAgentView {
     /// The message that shows its last call.
     #[schema(required)]
     pub message_id: Option<i64>,
-    /// Its role.
+    /// The role that it was called with, if any.
     #[schema(required)]
     pub role: Option<String>,
     /// The name by which it can be called again.
@@ -276,7 +276,7 @@ pub struct SubAgentView {
 pub struct AttachmentView {
     /// The path that the message contains, relative to the workspace.
     pub path: String,
-    /// Its name.
+    /// The name of the file.
     #[serde(default)]
     #[schema(required)]
     pub name: String,
@@ -305,7 +305,7 @@ pub struct RunnerChoice {
 /// A chat whose place for commands was set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BoundView {
-    /// The chat.
+    /// The chat, with its new place.
     pub chat: ChatView,
     /// Why a command would not run there now, and what to do.
     #[serde(default, serialize_with = "crate::language::text")]

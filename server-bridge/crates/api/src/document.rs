@@ -22,7 +22,7 @@ pub struct ExecDocument {
     #[serde(default)]
     #[schema(required)]
     pub command: String,
-    /// Its state.
+    /// The state of the command.
     #[serde(default)]
     #[schema(required)]
     pub status: ExecStatus,
@@ -89,7 +89,7 @@ pub enum AgentDocument {
     },
     /// A tool call; the message's text is its result.
     Tool {
-        /// Its name.
+        /// The name of the tool.
         #[serde(default)]
         #[schema(required)]
         tool: String,
@@ -161,7 +161,7 @@ pub enum ToolData {
     },
     /// A card that the agent is building or has sent.
     Card {
-        /// The card.
+        /// The card as it is now.
         card: Box<CardDocument>,
     },
 }
@@ -201,7 +201,7 @@ pub struct UsageDocument {
 pub struct SubAgentDocument {
     /// Its own chat, whose messages show everything that it did.
     pub chat_id: String,
-    /// Its role.
+    /// The role that it was called with, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub role: Option<String>,

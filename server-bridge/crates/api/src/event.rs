@@ -46,18 +46,18 @@ pub enum Event {
     Lagged,
     /// A message is new or changed.
     Message {
-        /// The message.
+        /// The message as it is now.
         message: Box<MessageView>,
     },
     /// New output of a running command, or of a model.
     Output {
-        /// The chat.
+        /// The id of the chat.
         chat_id: String,
         /// The message that shows it.
         message_id: i64,
         /// The part of the message it belongs to.
         channel: Channel,
-        /// The output.
+        /// The new piece of output.
         text: String,
         /// How much of the message was reported before, in UTF-16 code units.
         #[serde(default)]
@@ -66,22 +66,22 @@ pub enum Event {
     },
     /// A chat is new or changed.
     Chat {
-        /// The chat.
+        /// The chat as it is now.
         chat: ChatView,
     },
     /// A chat was deleted.
     ChatRemoved {
-        /// Its id.
+        /// The id of the chat.
         id: String,
     },
     /// A runner is new or changed.
     Runner {
-        /// The runner.
+        /// The runner as it is now.
         runner: Box<RunnerView>,
     },
     /// A runner was revoked.
     RunnerRemoved {
-        /// Its name.
+        /// The name of the runner.
         name: String,
     },
     /// The user's choice of the active runner was changed.
@@ -106,7 +106,7 @@ pub enum Event {
         #[serde(default)]
         #[schema(required)]
         level: Level,
-        /// The text.
+        /// The text, for people.
         #[serde(serialize_with = "crate::language::text")]
         text: String,
     },

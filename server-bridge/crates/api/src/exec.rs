@@ -120,7 +120,7 @@ pub enum ClientFrame {
     },
     /// Send the command a signal.
     Signal {
-        /// Its number.
+        /// The number of the signal.
         signal: i32,
     },
     /// The client's terminal has another size.
@@ -139,7 +139,7 @@ pub enum ClientFrame {
 pub enum ServerFrame {
     /// The first frame: the command runs, and its output continues at `offset`.
     Started {
-        /// 32 hex digits.
+        /// The id of the exec: 32 hex digits.
         #[serde(default)]
         #[schema(required)]
         exec_id: String,
@@ -158,7 +158,7 @@ pub enum ServerFrame {
     },
     /// The only frame, if `detach` was requested.
     Detached {
-        /// 32 hex digits.
+        /// The id of the exec: 32 hex digits.
         exec_id: String,
         /// The place it runs on.
         #[serde(default)]
@@ -185,7 +185,7 @@ pub enum ServerFrame {
     Exit(ExecExit),
     /// The last frame: the command did not start, or how it ended is unknown.
     Error {
-        /// For programs.
+        /// The kind of error, for programs.
         kind: String,
         /// What happened, and what to do.
         message: String,
@@ -231,14 +231,14 @@ pub struct ExecExit {
 /// An exec on record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExecView {
-    /// 32 hex digits.
+    /// The id of the exec: 32 hex digits.
     pub exec_id: String,
     /// The command, as a person reads it.
     pub command: String,
     /// The place it was sent to.
     #[schema(required)]
     pub runner: Option<String>,
-    /// Its state.
+    /// The state of the exec.
     pub status: ExecStatus,
     /// Whether it continues without a client.
     #[serde(default)]
@@ -291,14 +291,14 @@ pub struct ExecView {
 /// An exec that was ended by a cancellation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CancelledExec {
-    /// 32 hex digits.
+    /// The id of the exec: 32 hex digits.
     pub exec_id: String,
 }
 
 /// The state of an exec on its machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ReportView {
-    /// 32 hex digits.
+    /// The id of the exec: 32 hex digits.
     pub exec_id: String,
     /// Whether it is still running.
     pub running: bool,

@@ -28,7 +28,7 @@ pub struct StatView {
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// Its kind.
+    /// Whether it is a file, a directory, a symbolic link or something else.
     #[serde(default)]
     #[schema(required)]
     pub kind: FileKind,
@@ -36,7 +36,7 @@ pub struct StatView {
     #[serde(default)]
     #[schema(required)]
     pub size: u64,
-    /// Permission bits.
+    /// The permission bits of its mode.
     #[serde(default)]
     #[schema(required)]
     pub mode: u32,
@@ -61,7 +61,7 @@ pub struct EntryView {
     /// The exact bytes of a name that is not UTF-8, in URL-safe base64 without padding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_base64: Option<String>,
-    /// Its kind.
+    /// Whether it is a file, a directory, a symbolic link or something else.
     #[serde(default)]
     #[schema(required)]
     pub kind: FileKind,
@@ -128,7 +128,7 @@ pub struct Completions {
 pub struct CompletionView {
     /// The path, relative to the workspace.
     pub path: String,
-    /// Its kind.
+    /// Whether it is a file, a directory, a symbolic link or something else.
     #[serde(default)]
     #[schema(required)]
     pub kind: FileKind,

@@ -8,9 +8,9 @@ use crate::words::{Approval, CallState, EntryAuthor, GrantMode, GroupAccess};
 /// A group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupView {
-    /// The id.
+    /// The id of the group.
     pub id: i64,
-    /// Its title.
+    /// The title, 1 to 200 bytes.
     pub title: String,
     /// What the caller may do in it.
     pub access: GroupAccess,
@@ -50,7 +50,7 @@ pub struct GroupAgent {
     pub runner: String,
     /// True if that place can be used now.
     pub online: bool,
-    /// Its approval mode.
+    /// The approval mode that it works in.
     pub approval: Approval,
     /// Its model, as in the list of models; null for its owner's choice for new chats.
     #[serde(default)]
@@ -79,7 +79,7 @@ pub struct GroupAgent {
 /// A grant: a person who is not an agent's owner may ask it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupGrant {
-    /// The person.
+    /// The name of the person.
     pub name: String,
     /// How the agent works for them.
     pub mode: GrantMode,
@@ -152,7 +152,7 @@ pub struct GroupPost {
 /// A message that was posted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupPosted {
-    /// The entry.
+    /// The entry of the log that the message became.
     pub entry: GroupEntry,
     /// The calls to agents that it makes.
     pub calls: Vec<GroupCall>,
@@ -170,7 +170,7 @@ pub struct GroupEntry {
     pub kind: EntryAuthor,
     /// The person's name or the agent's handle; empty for the server.
     pub author: String,
-    /// The text.
+    /// The text of the entry.
     pub text: String,
     /// The handles of the agents that it asks.
     #[serde(default)]
@@ -216,7 +216,7 @@ pub struct GroupCall {
     #[serde(default)]
     #[schema(required)]
     pub run_id: Option<i64>,
-    /// Its state.
+    /// The state of the call.
     pub state: CallState,
     /// Why it waits or failed; may be empty.
     #[serde(serialize_with = "crate::language::text")]

@@ -76,11 +76,11 @@ pub struct HookApproval {
 pub struct HookRunView {
     /// When it began, in Unix milliseconds.
     pub at: i64,
-    /// The chat.
+    /// The id of the chat that it ran in.
     pub chat_id: String,
     /// The hook's id.
     pub hook: String,
-    /// The event.
+    /// The event at which it ran.
     pub event: String,
     /// The command that it ran, the address that it requested, or the tool that it called.
     pub action: String,

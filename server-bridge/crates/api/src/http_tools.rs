@@ -24,7 +24,7 @@ pub struct HttpToolList {
 /// An HTTP tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolView {
-    /// Its name.
+    /// The name of the tool, without the prefix `http__`.
     pub name: String,
     /// The name by which models call it: `http__NAME`.
     pub wire_name: String,
@@ -59,7 +59,7 @@ pub struct HttpToolView {
 /// A secret that an HTTP tool uses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct HttpToolSecret {
-    /// Its name.
+    /// The name of the secret, as in `{{secret.NAME}}`.
     pub name: String,
     /// True if it has a value for the tool's host.
     pub is_set: bool,

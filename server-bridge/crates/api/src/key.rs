@@ -8,7 +8,7 @@ use crate::words::Scope;
 /// A key, without its secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct KeyView {
-    /// Its name.
+    /// The name that its owner gave it.
     pub name: String,
     /// The requests that it may make.
     #[serde(default)]
@@ -33,7 +33,7 @@ pub struct KeyView {
 /// A key to create.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewKey {
-    /// Its name.
+    /// The name: a-z, 0-9, `_`, `.` and `-`.
     pub name: String,
     /// The requests that it may make; `exec` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

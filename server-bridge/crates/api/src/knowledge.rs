@@ -8,7 +8,7 @@ use crate::words::{CollectionSync, DocumentState};
 /// A collection to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CollectionDraft {
-    /// Its name.
+    /// The name of the new collection.
     pub name: String,
     /// The runner whose folder it is kept in sync with; not given for a collection of uploads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,9 +30,9 @@ pub struct CollectionList {
 /// A collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CollectionView {
-    /// Its number.
+    /// The number of the collection.
     pub id: i64,
-    /// Its name.
+    /// The name that its owner gave it.
     pub name: String,
     /// The name of its owner.
     pub owner: String,
@@ -85,7 +85,7 @@ pub struct DocumentList {
 /// A document of a collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DocumentView {
-    /// Its number.
+    /// The number of the document.
     pub id: i64,
     /// A file's name, or its path below the folder.
     pub name: String,
@@ -127,7 +127,7 @@ pub struct PageView {
     pub page: i64,
     /// The name of its sheet; empty for other documents.
     pub title: String,
-    /// Its text.
+    /// The text of the page.
     pub text: String,
 }
 
@@ -183,7 +183,7 @@ pub struct FoundPassage {
     pub citation: String,
     /// The document's number.
     pub document_id: i64,
-    /// Its name.
+    /// The name of the document.
     pub document: String,
     /// The name of its collection.
     pub collection: String,
@@ -199,7 +199,7 @@ pub struct FoundPassage {
     #[serde(default)]
     #[schema(required)]
     pub headings: Vec<String>,
-    /// Its text.
+    /// The text of the passage.
     pub text: String,
     /// The words of the question that the passage contains, in any form.
     #[serde(default)]

@@ -24,7 +24,7 @@ pub struct McpServerList {
 /// An MCP server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct McpServerView {
-    /// Its name.
+    /// The name of the server, as its definition states it.
     pub name: String,
     /// The party that defined it.
     pub layer: ExtensionLayer,
@@ -133,7 +133,7 @@ pub struct McpServerEntry {
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct McpOAuth {
-    /// `client_credentials`.
+    /// The grant type: `client_credentials`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant_type: Option<String>,
     /// The id that the server's provider issued for the client.

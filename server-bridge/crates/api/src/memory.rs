@@ -8,7 +8,7 @@ use crate::words::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 /// A memory, or a proposal of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryView {
-    /// The id.
+    /// The id of the memory.
     pub id: i64,
     /// Its kind.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct MemoryView {
     #[serde(default)]
     #[schema(required)]
     pub name: String,
-    /// The text.
+    /// The text that is remembered.
     #[serde(default)]
     #[schema(required)]
     pub text: String,
@@ -82,7 +82,7 @@ pub struct MemoryView {
 /// An agent of the caller's in a group, which has its own memories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryAgent {
-    /// The id.
+    /// The id of the agent.
     pub id: i64,
     /// The handle, without `@`; unique in the group.
     #[serde(default)]
@@ -101,9 +101,9 @@ pub struct MemoryAgent {
 /// A memory that a proposal would replace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ReplacedMemory {
-    /// Its id.
+    /// The id of the memory.
     pub id: i64,
-    /// Its text.
+    /// The current text of the memory.
     #[serde(default)]
     #[schema(required)]
     pub text: String,
@@ -138,7 +138,7 @@ pub struct MemoryRevisionView {
 /// A memory with its history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MemoryDetail {
-    /// The memory.
+    /// The memory as it is now.
     pub memory: MemoryView,
     /// Its earlier texts, the latest first.
     #[serde(default)]

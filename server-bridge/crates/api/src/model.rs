@@ -22,7 +22,7 @@ pub struct ModelList {
 /// A subscription: a provider and its models. Its key is never returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SubscriptionView {
-    /// Its name.
+    /// The name that its owner gave it; `server` for the server's own.
     pub name: String,
     /// Whether it is the server's own, which all users share.
     #[serde(default)]

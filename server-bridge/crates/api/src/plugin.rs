@@ -52,7 +52,7 @@ pub struct PluginList {
 /// A plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginView {
-    /// Its name.
+    /// The name of the plugin, as it states it.
     pub name: String,
     /// Its version, as it states it; empty if it does not.
     pub version: String,
@@ -132,9 +132,9 @@ pub struct UnusedPart {
 /// An installed copy that a new one would replace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PluginReplaced {
-    /// Its version.
+    /// The version of the installed copy.
     pub version: String,
-    /// Its hash.
+    /// The hash of the installed copy's files.
     pub hash: String,
     /// The files that changed, were added or were removed; at most 50.
     #[serde(default)]
@@ -176,7 +176,7 @@ pub struct MarketplaceList {
 /// A marketplace, as it was last read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MarketplaceView {
-    /// Its name.
+    /// The name of the marketplace.
     pub name: String,
     /// The description that the marketplace gives of itself.
     pub description: String,
@@ -199,7 +199,7 @@ pub struct MarketplaceView {
 /// A plugin that a marketplace offers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MarketplacePlugin {
-    /// Its name.
+    /// The name of the plugin.
     pub name: String,
     /// Its version, as the marketplace states it; empty if it does not.
     pub version: String,
@@ -229,7 +229,7 @@ pub struct ShelfList {
 pub struct ShelfPlugin {
     /// The user who shares it.
     pub owner: String,
-    /// Its name.
+    /// The name of the plugin.
     pub name: String,
     /// Its version, as it states it; empty if it does not.
     pub version: String,

@@ -12,7 +12,7 @@ pub struct RuleView {
     #[serde(default)]
     #[schema(required)]
     pub id: Option<i64>,
-    /// Who made it.
+    /// The party that made the rule.
     pub origin: RuleOrigin,
     /// Its effect on the calls that match it.
     pub effect: RuleEffect,
@@ -79,7 +79,7 @@ pub struct RuleTrial {
 /// The result of trying the rules on a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RuleTrialView {
-    /// The verdict.
+    /// The verdict of all rules together.
     pub verdict: RuleVerdict,
     /// The reason for it, in a sentence.
     #[serde(serialize_with = "crate::language::text")]

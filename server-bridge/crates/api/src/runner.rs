@@ -90,7 +90,7 @@ pub struct RunAsView {
 /// One layer of confinement, as the machine found it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LayerView {
-    /// Its name.
+    /// The name of the layer, such as `landlock`.
     pub name: String,
     /// Whether it is enforced; if not, commands there are confined less than they could be.
     pub holds: bool,
@@ -107,7 +107,7 @@ pub struct LayerView {
 /// A newer version of the runner that this server hands out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UpdateView {
-    /// Its version.
+    /// The newer version.
     pub version: String,
     /// Whether the machine's runner can replace its own program with it. If it cannot, `rotate` returns a line to paste on the machine, which
     /// replaces the program.
@@ -117,7 +117,7 @@ pub struct UpdateView {
 /// A runner to add.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewRunner {
-    /// Its name.
+    /// The name of the new runner.
     pub name: String,
     /// Whether its token works only once: the first machine that presents it gets a permanent token in exchange.
     #[serde(default)]
@@ -134,7 +134,7 @@ pub struct NewRunner {
 pub struct TokenView {
     /// The runner's name.
     pub name: String,
-    /// The token.
+    /// The token with which the runner logs in.
     #[serde(default)]
     #[schema(required)]
     pub token: String,

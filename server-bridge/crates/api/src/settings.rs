@@ -22,7 +22,7 @@ pub struct SettingsView {
 pub struct ChoiceView {
     /// A runner's name, `__docker__` or `none`.
     pub name: String,
-    /// Its kind.
+    /// The kind of place.
     #[serde(default)]
     #[schema(required)]
     pub kind: ChoiceKind,
@@ -77,7 +77,7 @@ pub struct PreferencesView {
 /// A kind of tool call that a user allowed for good in one of their chats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalRuleView {
-    /// The id.
+    /// The id of the rule.
     pub id: i64,
     /// The chat in which it applies, sub-agents of that chat included.
     pub chat_id: String,

@@ -30,7 +30,7 @@ pub struct TrustList {
 /// A definition of a workspace that needs its user's approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrustItem {
-    /// Its kind.
+    /// The kind of definition.
     pub kind: TrustKind,
     /// Its name, unique within its kind.
     pub name: String,

@@ -24,7 +24,7 @@ pub struct ApprovalAnswer {
 /// How much a chat's model may do without asking.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalMode {
-    /// The mode.
+    /// The chat's approval mode.
     pub mode: Approval,
 }
 

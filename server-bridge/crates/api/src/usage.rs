@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// The tokens and costs of models. Days are in UTC.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UsageView {
-    /// The total.
+    /// The total usage.
     pub total: Sum,
     /// Today's part of the total.
     #[serde(default)]
@@ -25,7 +25,7 @@ pub struct UsageView {
 /// The usage of one day.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DayView {
-    /// `YYYY-MM-DD`.
+    /// The day, as `YYYY-MM-DD`.
     pub day: String,
     /// The usage of that day.
     #[serde(flatten)]

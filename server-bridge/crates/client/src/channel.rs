@@ -31,19 +31,19 @@ pub(crate) enum ChannelCommand {
     List,
     /// Show a channel's status: its name on the messenger, its state and when that changed, and the last error
     Status {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
     /// Ask the messenger for the name of a channel's account
     Test {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
     /// Get a code that links you when you send it to the bot in a direct message; valid for 10 minutes and one use
     Link {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
@@ -71,13 +71,13 @@ pub(crate) enum ChannelCommand {
     Logins,
     /// Forget your login to a channel's service: your agents can no longer use its tools
     Logout {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },
     /// Remove a channel of your own, with its links; the chats stay
     Remove {
-        /// Its name
+        /// The channel's name
         #[arg(add = names::channels())]
         name: String,
     },

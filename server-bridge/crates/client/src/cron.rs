@@ -20,7 +20,7 @@ pub(crate) enum CronCommand {
     Add(Box<AddOptions>),
     /// Run a schedule now, even if it is paused
     Run {
-        /// Its name
+        /// The schedule's name
         #[arg(add = names::automations())]
         name: String,
     },

@@ -30,7 +30,7 @@ pub(crate) enum GroupCommand {
     List,
     /// Make a group that you own
     Create {
-        /// Its title
+        /// The title of the new group
         title: String,
     },
     /// Show a group: its people, agents and grants

@@ -34,7 +34,7 @@ pub(crate) enum HttpToolCommand {
     },
     /// Show an HTTP tool: its origin, its hash, its secrets by name, and its document
     Show {
-        /// Its name
+        /// The tool's name
         #[arg(add = names::http_tools())]
         name: String,
         /// The tool as defined in NAME's workspace instead of your active runner's
@@ -53,7 +53,7 @@ pub(crate) enum HttpToolCommand {
     Import(ImportOptions),
     /// Remove an HTTP tool of your own, with its secrets
     Remove {
-        /// Its name
+        /// The tool's name
         #[arg(add = names::http_tools())]
         name: String,
     },
@@ -73,7 +73,7 @@ pub(crate) enum HttpToolCommand {
     },
     /// Send the request of an HTTP tool, and show the request and the response as a model would read it
     Try {
-        /// Its name
+        /// The tool's name
         #[arg(add = names::http_tools())]
         name: String,
         /// The arguments, as a JSON object

@@ -32,7 +32,7 @@ pub(crate) enum KeyCommand {
     List,
     /// Remove a key: it stops working at once
     Remove {
-        /// Its name
+        /// The key's name
         #[arg(add = names::keys())]
         name: String,
     },

@@ -29,7 +29,7 @@ pub(crate) enum KnowledgeCommand {
     },
     /// Add a collection of files
     Create {
-        /// Its name
+        /// The name of the new collection
         name: String,
     },
     /// Add files to a collection, or replace the documents with these names

@@ -37,7 +37,7 @@ pub(crate) enum McpServerCommand {
     },
     /// Show an MCP server: its origin, its hash, its tools and how they changed
     Show {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
         /// The server on NAME instead of your active runner
@@ -56,13 +56,13 @@ pub(crate) enum McpServerCommand {
     },
     /// Remove an MCP server of your own
     Remove {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
     },
     /// Connect to an MCP server and list its tools
     Check {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
         /// From NAME instead of your active runner
@@ -73,7 +73,7 @@ pub(crate) enum McpServerCommand {
     Login(LoginOptions),
     /// Forget the login to an MCP server
     Logout {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
     },
@@ -100,7 +100,7 @@ pub(crate) enum McpServerCommand {
     },
     /// Accept the changed tools of an MCP server: they are offered again from the next turn on
     Accept {
-        /// Its name
+        /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
         /// The changes on NAME instead of your active runner

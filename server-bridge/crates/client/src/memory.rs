@@ -65,14 +65,14 @@ pub(crate) enum MemoryCommand {
     },
     /// Change the text of a memory; the earlier one stays in its history
     Edit {
-        /// Its number
+        /// The memory's number
         number: i64,
         /// The new text
         text: String,
     },
     /// Forget a memory with its history, or all memories with certain words
     Forget {
-        /// Its number
+        /// The memory's number
         #[arg(required_unless_present = "about", conflicts_with = "about")]
         number: Option<i64>,
         /// Forget every memory that has all words of TEXT, in its current or an earlier text
@@ -96,7 +96,7 @@ pub(crate) enum MemoryCommand {
     },
     /// Reject a proposal
     Reject {
-        /// Its number
+        /// The proposal's number
         number: i64,
     },
     /// Choose how agents remember, or show the current choice

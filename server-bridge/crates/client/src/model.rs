@@ -26,7 +26,7 @@ pub(crate) enum ModelCommand {
     Add(Box<AddOptions>),
     /// Remove a model of your own, and its key
     Remove {
-        /// Its name
+        /// The model's name
         #[arg(add = names::models())]
         name: String,
     },

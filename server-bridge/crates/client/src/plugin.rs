@@ -26,7 +26,7 @@ pub(crate) enum PluginCommand {
     List,
     /// Show a plugin: what is in it, what it runs, and which parts are not used
     Show {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Install a plugin, or another copy of it: shows what is in it, then asks
@@ -40,22 +40,22 @@ pub(crate) enum PluginCommand {
     },
     /// Use a plugin again, from the next turn on
     Enable {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Keep a plugin without using it, from the next turn on
     Disable {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Remove a plugin
     Remove {
-        /// Its name
+        /// The plugin's name
         name: String,
     },
     /// Share a plugin with every user of this server: they can install a copy of it
     Share {
-        /// Its name
+        /// The plugin's name
         name: String,
         /// Stop sharing it; copies that others installed stay
         #[arg(long)]

@@ -36,19 +36,19 @@ pub(crate) enum RunnerCommand {
     List,
     /// Give a runner a new token; the old one works for a while longer
     Rotate {
-        /// Its name
+        /// The runner's name
         #[arg(add = names::runners())]
         name: String,
     },
     /// Replace a runner's program with the newer one that the server hands out; waits until the runner has reconnected
     Update {
-        /// Its name
+        /// The runner's name
         #[arg(add = names::runners())]
         name: String,
     },
     /// Remove a runner: its token stops working at once
     Revoke {
-        /// Its name
+        /// The runner's name
         #[arg(add = names::runners())]
         name: String,
     },

@@ -20,13 +20,13 @@ pub(crate) enum TriggerCommand {
     Add(Box<AddOptions>),
     /// Give a trigger a new address and a new secret; the old ones stop working
     Address {
-        /// Its name
+        /// The trigger's name
         #[arg(add = names::automations())]
         name: String,
     },
     /// Run a trigger again with the delivery of an earlier run, even if it is paused
     Run {
-        /// Its name
+        /// The trigger's name
         #[arg(add = names::automations())]
         name: String,
         /// The number of the earlier run, as `sandbridge trigger runs` shows it

@@ -58,7 +58,7 @@ pub(crate) enum Chain {
     Get {
         /// The group's number
         group: i64,
-        /// Its name
+        /// The chain's name
         name: String,
     },
     /// Print a template that a chain can be made from, or list the templates
@@ -70,7 +70,7 @@ pub(crate) enum Chain {
     Remove {
         /// The group's number
         group: i64,
-        /// Its name
+        /// The chain's name
         name: String,
     },
     /// Begin a run of a chain

@@ -22,7 +22,7 @@ use crate::output::both;
 /// A login to a server.
 #[derive(Args)]
 pub(crate) struct LoginOptions {
-    /// Its name
+    /// The server's name
     #[arg(add = names::mcp_servers())]
     name: String,
     /// The MCP server of NAME's workspace instead of your active runner's

@@ -30,7 +30,7 @@ pub(crate) enum MarketplaceCommand {
     },
     /// Remove a marketplace; what was installed from it stays
     Remove {
-        /// Its name
+        /// The marketplace's name
         name: String,
     },
 }

@@ -70,7 +70,7 @@ pub struct AutomationDraft {
     /// The chats of its runs; `one` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chats: Option<AutomationChats>,
-    /// What happens to missed slots; `once` if not given.
+    /// What happens to scheduled runs that were missed; `once` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<MissedSlots>,
     /// What happens to a run that is due while an earlier one is in progress; if not given, `skip` for a schedule and `queue` for a trigger.
@@ -103,7 +103,7 @@ pub struct AutomationView {
     #[serde(default, serialize_with = "crate::language::text")]
     #[schema(required)]
     pub paused_because: Option<String>,
-    /// Its next slot, in Unix milliseconds.
+    /// The time of its next scheduled run, in Unix milliseconds; null if there is none.
     #[serde(default)]
     #[schema(required)]
     pub next_at: Option<i64>,

@@ -45,7 +45,7 @@ pub struct ContainerView {
     #[serde(default)]
     #[schema(required)]
     pub read_only: bool,
-    /// `mapped`: its root is an unprivileged user outside; `host`: the engine could map users, but was configured not to;
+    /// `mapped`: its root is an unprivileged user outside the container; `host`: the engine could map users, but was configured not to;
     /// `none`: the engine maps no users.
     #[serde(default)]
     #[schema(required)]

@@ -24,7 +24,7 @@ pub struct Written {
 /// The metadata of a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StatView {
-    /// Its name.
+    /// The last part of the path, with replacement characters for bytes that are not UTF-8.
     #[serde(default)]
     #[schema(required)]
     pub name: String,
@@ -56,7 +56,7 @@ pub struct Listing {
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EntryView {
-    /// Its name.
+    /// The name, with replacement characters for bytes that are not UTF-8.
     pub name: String,
     /// The exact bytes of a name that is not UTF-8, in URL-safe base64 without padding.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use crate::words::{MemoryKind, MemoryMode, MemoryScope, MemorySource};
 pub struct MemoryView {
     /// The id of the memory.
     pub id: i64,
-    /// Its kind.
+    /// The kind of memory: core, semantic, episodic or procedural.
     #[serde(default)]
     #[schema(required)]
     pub kind: MemoryKind,

@@ -13,7 +13,7 @@ pub const AUTO: &str = "auto";
 /// A registered machine. Facts about the machine are those of its last registration, null before the first one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunnerView {
-    /// Its name.
+    /// The name of the runner.
     pub name: String,
     /// Whether it is connected.
     #[serde(default)]

@@ -54,9 +54,9 @@ pub struct AgentWorkspace {
 /// A document of a workspace, as it is on the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkspaceFileView {
-    /// Its name.
+    /// The name of the document, such as `SOUL.md`.
     pub name: String,
-    /// Its state.
+    /// Whether the document exists, is missing or is blocked.
     pub state: WorkspaceFileState,
     /// Its size in bytes; null if it is not present.
     #[serde(default)]

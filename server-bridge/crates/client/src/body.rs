@@ -71,7 +71,7 @@ impl TreeBody {
     }
 }
 
-/// The next `n` bytes of a file.
+/// The next bytes of a file, up to an announced number.
 pub(super) struct FileBody {
     file: File,
     left_bytes: u64,

@@ -65,7 +65,7 @@ async fn run(globals: &Globals, command: ContainerCommand) -> Result<ExitCode, F
     let session = globals.session()?;
     let mut client = Client::new(&session)?;
     let mut interrupts = Interrupts::listen()?;
-    // Dropping an export removes what it has begun to write; an import that breaks off changes nothing.
+    // Dropping an export removes what it has begun to write; an interrupted import changes nothing.
     let (line, words) = tokio::select! {
         done = done(&mut client, command) => done?,
         () = interrupts.next() => return Ok(ExitCode::from(failure::INTERRUPTED)),

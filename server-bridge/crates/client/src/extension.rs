@@ -32,7 +32,7 @@ pub(super) fn short_hash(hash: &str) -> String {
     hash.chars().take(SHORT_DIGITS).collect()
 }
 
-/// The files that something may run and its approval does not cover, as a line; none if there are no such files.
+/// The files that something may run although its approval does not cover them, as a line; `None` if there are no such files.
 pub(super) fn unseen(what: &[String]) -> Option<String> {
     let what: Vec<String> = what.iter().map(|one| one_line(one)).collect();
     (!what.is_empty()).then(|| format!("runs files that the approval does not cover: {}", what.join(", ")))
@@ -55,10 +55,10 @@ pub(super) trait Approvable {
     /// The command that lists the things of this kind.
     const LIST: &'static str;
 
-    /// Its name.
+    /// The name, which is unique unless a layer hides another.
     fn name(&self) -> &str;
 
-    /// Its hash.
+    /// The hash that approvals refer to.
     fn hash(&self) -> &str;
 }
 

@@ -14,7 +14,7 @@ pub const NOT_RUN: u8 = 125;
 pub const NOT_EXECUTABLE: u8 = 126;
 /// The exit code of a command whose program does not exist.
 pub const NOT_FOUND: u8 = 127;
-/// The exit code of a command that a signal ended, less the signal's number.
+/// The base of the exit code of a command that a signal ended; the signal's number is added to it.
 pub const SIGNALED: u8 = 128;
 /// The exit code of a program that ended because its terminal was hung up.
 pub const HUNG_UP: u8 = SIGNALED + 1;

@@ -28,7 +28,7 @@ use workspace::Workspace;
 pub(crate) enum GroupCommand {
     /// List the groups that you are in
     List,
-    /// Make a group that you own
+    /// Create a group that you own
     Create {
         /// The title of the new group
         title: String,

@@ -59,7 +59,7 @@ impl Client {
         read(&self.small(Method::GET, path, None, ANSWER_TIMEOUT).await?)
     }
 
-    /// Sends a document; the answer is read by [`read`], if there is one.
+    /// Sends a document; if the answer has a body, [`read`] parses it.
     pub(crate) async fn send_document(
         &mut self,
         method: Method,
@@ -73,7 +73,7 @@ impl Client {
         self.small(method, path, Some(body), patience).await
     }
 
-    /// Sends a request without a body; the answer is read by [`read`], if there is one.
+    /// Sends a request without a body; if the answer has a body, [`read`] parses it.
     pub(crate) async fn ask(&mut self, method: Method, path: &str) -> Result<Vec<u8>, Failure> {
         self.small(method, path, None, ANSWER_TIMEOUT).await
     }

@@ -139,7 +139,7 @@ fn program(commands: &[Registration]) -> clap::Command {
     Cli::command().subcommands(commands.iter().map(|registration| registration.arguments()))
 }
 
-/// The parser for this command line, if it is valid: commands that it does not name get no arguments. To build the arguments of all commands
+/// The parser for this command line, if it is valid: commands that it does not name get no arguments. Building the arguments of all commands
 /// takes more time than everything else that `sandbridge exec` does before it connects.
 fn program_for(commands: &[Registration], arguments: impl Iterator<Item = OsString>) -> clap::Command {
     let words: Vec<OsString> = arguments.collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How long a connection may take to be made.
+/// How long connecting to a server may take.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the answer to a small request may take.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ pub(super) const MCP_LOGIN_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const MCP_LOGIN_CONNECTIONS: usize = 16;
 /// How long a browser may take to read its page at the end of a login.
 pub(super) const MCP_LOGIN_PAGE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The pause after a connection could not be accepted.
+/// How long to wait after a connection could not be accepted.
 pub(super) const MCP_LOGIN_ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long a runner's download of its new program may take: more than the server allows, so that the server reports the
 /// timeout.

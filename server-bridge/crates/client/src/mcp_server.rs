@@ -65,7 +65,7 @@ pub(crate) enum McpServerCommand {
         /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
-        /// From NAME instead of your active runner
+        /// Connect from NAME instead of your active runner
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
     },

@@ -87,7 +87,7 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         of: Of,
     },
-    /// List what agents propose to remember, those of yours in groups too
+    /// List what agents propose to remember, including your agents in groups
     Proposals,
     /// Keep a proposal
     Accept {

@@ -61,7 +61,7 @@ impl Command for ModelCommand {
 /// The model to add.
 #[derive(Args)]
 pub(super) struct AddOptions {
-    /// What you call it: a-z, 0-9, '_', '.' and '-'
+    /// The name that you give it: a-z, 0-9, '_', '.' and '-'
     name: String,
     /// The API that its provider offers
     #[arg(long, value_name = "openai|anthropic", value_parser = ["openai", "anthropic"])]
@@ -168,7 +168,7 @@ async fn add(client: &mut Client, options: AddOptions) -> Result<(String, String
     Ok(both(&kept, words))
 }
 
-/// The error if no model was named; it lists the provider's models, if the provider does so.
+/// The error if no model was named; it lists the provider's models, if the provider offers a list.
 async fn no_model(client: &mut Client, options: &AddOptions, key: Option<String>) -> Failure {
     let place = ProviderDocument {
         provider: Provider::from(options.provider.as_str()),
@@ -204,7 +204,7 @@ async fn choose(client: &mut Client, model: String) -> Result<(String, String), 
     Ok(both(&choice, words))
 }
 
-/// Asks a model for one word: NAME, NAME/TIER or NAME/MODEL; without one, the current one.
+/// Asks a model for one word. The model is given as NAME, NAME/TIER or NAME/MODEL; without a name, the current model is asked.
 pub(super) async fn test(client: &mut Client, model: Option<String>) -> Result<TrialView, Failure> {
     let model = match model {
         Some(model) => model,

@@ -33,7 +33,7 @@ pub(crate) enum NodeCommand {
     },
 }
 
-/// The node that a command was about.
+/// The node that a command changed, for programs.
 #[derive(Serialize)]
 struct About<'a> {
     url: &'a str,

@@ -27,7 +27,7 @@ pub fn set_colour(colour: Colour) {
     let _ = COLOUR.set(colour);
 }
 
-/// True if colours are used for output that goes to a terminal, or not to one.
+/// True if colours are used, given whether the output goes to a terminal.
 pub fn has_colour(is_terminal: bool) -> bool {
     let wanted = COLOUR.get().copied().unwrap_or_default();
     decide(wanted, is_terminal, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))

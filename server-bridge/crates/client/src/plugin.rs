@@ -19,7 +19,7 @@ use crate::command::{Command, block_on};
 use crate::globals::Globals;
 use offers::{MarketplaceCommand, ShelfCommand};
 
-/// Manage plugins: skills, roles, slash commands, hooks and MCP servers in one
+/// Manage plugins: packages of skills, roles, slash commands, hooks and MCP servers
 #[derive(Parser)]
 pub(crate) enum PluginCommand {
     /// List your plugins

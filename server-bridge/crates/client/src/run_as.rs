@@ -1,4 +1,4 @@
-//! `--run-as USER`: the user that a command runs as, and asking for approval if that user may do more.
+//! `--run-as USER`: the user that a command runs as, and the question for approval if that user has more rights.
 
 use api::exec::{ExecAsk, RunAsQuestion};
 use clap::Args;

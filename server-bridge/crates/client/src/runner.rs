@@ -21,11 +21,10 @@ pub(crate) enum RunnerCommand {
     Add {
         /// Its name: a-z, 0-9, '_', '.' and '-'
         name: String,
-        /// Make a one-use token, which is the default
+        /// Create a one-use token, which is the default
         #[arg(long, conflicts_with = "permanent")]
         enrol: bool,
-        /// Make a token that works until the runner is revoked, for a runner that cannot exchange a one-use token, such as an xbot
-        /// runner
+        /// Create a token that works until the runner is revoked, for a runner that cannot exchange a one-use token, such as an xbot runner
         #[arg(long)]
         permanent: bool,
         /// How long a one-use token works, such as 90s, 30m, 1h or 7d [default: 1h]

@@ -121,7 +121,7 @@ impl Session {
         self.language
     }
 
-    /// The same session for a chat that joined the `sandbridge here` of this process.
+    /// The same session for a chat that joined the `sandbridge here` whose process has this id.
     pub fn joining(self, pid: u32, directory: &Path) -> Self {
         Self { joined: Some(Joined { pid, directory: directory.to_owned() }), ..self }
     }

@@ -25,7 +25,7 @@ impl Expected {
         &self.address
     }
 
-    /// The answer in an address, if it is one to this login. Browsers may leave out `http://` where they show it.
+    /// The answer in an address, if the address answers this login. Browsers may leave out `http://` where they show an address.
     pub(crate) fn read(&self, address: &str) -> Option<Answer> {
         let address = address.trim().split('#').next()?;
         let (place, query) = address.split_once('?')?;

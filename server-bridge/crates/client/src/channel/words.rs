@@ -67,7 +67,7 @@ pub(super) fn logins(list: &ChannelLoginList) -> String {
     format!("{table}\ntools for agents of users who are logged in:\n{}", tools.join("\n"))
 }
 
-/// A login that was completed.
+/// The result of completing a login.
 pub(super) fn logged_in(login: &ChannelLoggedIn) -> String {
     format!(
         "you are logged in to the service of the channel {}; your agents find its tools with `search_tools`",
@@ -75,7 +75,7 @@ pub(super) fn logged_in(login: &ChannelLoggedIn) -> String {
     )
 }
 
-/// A login that was forgotten.
+/// The result of forgetting a login.
 pub(super) fn logged_out(name: &str) -> String {
     format!(
         "your login to the service of the channel {name} was removed here; to revoke the app's rights there too, remove the app from \
@@ -107,7 +107,7 @@ pub(super) fn status(channel: &ChannelView) -> String {
     lines.join("\n")
 }
 
-/// A channel that was saved.
+/// The result of saving a channel.
 pub(super) fn saved(channel: &ChannelView) -> String {
     let name = &channel.name;
     match channel.state {

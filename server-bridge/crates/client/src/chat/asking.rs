@@ -42,7 +42,7 @@ pub(super) enum Answer {
 /// A tool that waits for its user's answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asking {
-    /// Its name.
+    /// The name of the tool.
     pub(super) tool: String,
     /// Everything that its user is to allow, or its question.
     pub(super) detail: String,

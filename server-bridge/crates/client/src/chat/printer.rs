@@ -157,7 +157,7 @@ impl Printer {
         }
     }
 
-    /// Reports what a sub-agent does that a tool called.
+    /// Reports an action of a sub-agent that a tool called.
     pub(super) fn agent_does(&mut self, id: i64, agent: &SubAgentDocument) {
         let SubAgentDocument { chat_id, role, instance, steps, doing, .. } = agent;
         // Before its first step there is nothing to show.

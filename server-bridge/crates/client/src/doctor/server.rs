@@ -58,7 +58,7 @@ pub(super) async fn check(session: &Session, checks: &mut Vec<Check>) -> Option<
     }
 }
 
-/// Sends any request, and compares clocks.
+/// Sends a request, and compares the server's clock with this machine's.
 async fn clock(session: &Session) -> Result<Option<Check>, Failure> {
     let mut client = Client::anonymous(session)?;
     let response = client.send_with(Method::GET, "/healthz", &[], RequestBody::Empty).await?;

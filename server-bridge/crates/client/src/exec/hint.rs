@@ -23,7 +23,7 @@ const GIT_CONFIG_DENIED: &str = "the sandbox keeps commands from changing a repo
 /// Git's messages about a configuration that it cannot write, in lower case.
 const GIT_CONFIG_WORDS: [&str; 2] = ["could not write config file", "could not lock config file"];
 
-/// Extends the failure of a shell line that was given as one word by the command that runs the line.
+/// Adds a hint to the failure of a shell line that was given as one word: the command that runs the line.
 pub(super) fn with_shell_line(failure: Failure, command: &[OsString]) -> Failure {
     match command {
         [line] if failure.kind == "command_not_found" => match line.to_str() {

@@ -57,7 +57,7 @@ pub(crate) struct ExecOptions {
     /// Run it in the background: prints its id, for `sandbridge attach`, `ps` and `cancel`
     #[arg(long, conflicts_with = "stdin")]
     detach: bool,
-    /// The user to run it as.
+    /// The user to run the command as.
     #[command(flatten)]
     run_as: RunAsOptions,
     /// The command and its arguments

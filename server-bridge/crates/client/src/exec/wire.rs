@@ -17,7 +17,7 @@ use crate::line::Line;
 pub(crate) enum Format {
     /// As the command wrote it.
     Raw,
-    /// One JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 

@@ -18,9 +18,9 @@ use crate::output;
 /// A descriptor to write to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
-    /// 1.
+    /// Descriptor 1.
     Stdout,
-    /// 2.
+    /// Descriptor 2.
     Stderr,
 }
 

@@ -1,4 +1,4 @@
-//! Options of subcommands that have many of them.
+//! The arguments of `group add-agent` and `group chain`.
 
 use clap::{Args, Subcommand};
 

@@ -190,7 +190,7 @@ impl Transcript {
             match self.entries.get_mut(&message.id) {
                 Some(entry) if entry.told > asked => {}
                 Some(entry) => {
-                    // The output so far is in the page; later output follows it only if nothing comes twice.
+                    // The output so far is in the page; later output follows it only if nothing would appear twice.
                     entry.message = message;
                     entry.is_whole = false;
                     entry.show();

@@ -295,7 +295,7 @@ fn an_administrator_drains_a_node_that_goes_on_running() {
     let other_url =
         nodes.as_array().unwrap().iter().find(|node| node["homes"] == 0).unwrap()["url"].as_str().unwrap();
     let drained = elsewhere.run(&["node", "drain", url]);
-    assert!(drained.code == 0 && drained.stdout.contains("drains"), "{drained:?}");
+    assert!(drained.code == 0 && drained.stdout.contains("is draining"), "{drained:?}");
     eventually("the other node is the home", PATIENCE, || {
         (node(&elsewhere, url) == ("draining".to_owned(), 0) && node(&elsewhere, other_url).1 == 1)
             .then_some(())

@@ -20,7 +20,7 @@ pub(crate) enum CronCommand {
     Add(Box<AddOptions>),
     /// Run a schedule now, even if it is paused
     Run {
-        /// Its name
+        /// The schedule's name
         #[arg(add = names::automations())]
         name: String,
     },
@@ -28,7 +28,7 @@ pub(crate) enum CronCommand {
     Common(Common),
 }
 
-/// A schedule.
+/// The schedule to add or change.
 #[derive(Args)]
 pub(crate) struct AddOptions {
     /// Its name: a-z, 0-9, '_', '.' and '-'
@@ -47,7 +47,7 @@ pub(crate) struct AddOptions {
     runs: RunOptions,
 }
 
-/// When it is posted.
+/// The times at which the message is posted.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct WhenOptions {

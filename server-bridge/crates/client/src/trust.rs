@@ -136,7 +136,7 @@ fn is_waiting(item: &TrustItem) -> bool {
     item.state == TrustState::Waiting
 }
 
-/// The waiting things that a hash or a name stands for; all of them without one.
+/// The items that wait for approval and have this hash or name; without one, all that wait.
 fn found<'a>(list: &'a TrustList, what: Option<&str>) -> Result<Vec<&'a TrustItem>, Failure> {
     if let Some(what) = what {
         return Ok(vec![find(&list.items, what, is_waiting, "waits for approval")?]);

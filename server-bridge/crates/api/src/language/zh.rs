@@ -119,7 +119,7 @@ const TABLE: &[Row] = &[
         "{} is not a valid name: use 1 to 63 characters of a-z, 0-9, '_', '.' and '-', beginning with a letter or a digit",
         "{0} 不是有效的名称：请使用 1 至 63 个字符（a-z、0-9、“_”、“.”、“-”），并以字母或数字开头",
     ),
-    // Where commands run.
+    // The places where commands run.
     ("runner {} is offline", "运行器 {0} 已离线"),
     (
         "runner {} is offline; start it, or choose another one with `sandbridge use`",
@@ -378,7 +378,7 @@ const TABLE: &[Row] = &[
         "{} commands ran in the part that was taken back; what they changed stays as it is.",
         "撤回的部分中运行过 {0} 条命令；它们所做的更改会保留。",
     ),
-    // Notices of answers.
+    // Notices about answers.
     (
         "⏳ Other answers are under way; this one begins when one of them ends.",
         "⏳ 其他回答正在进行；其中一个结束后开始此回答。",
@@ -480,7 +480,7 @@ const TABLE: &[Row] = &[
     ("sub-agent", "子智能体"),
     ("failed", "失败"),
     ("lost", "已失联"),
-    // Who answered first.
+    // Questions that were answered already.
     ("allow", "已允许"),
     ("deny", "已拒绝"),
     ("nobody there", "无人应答"),

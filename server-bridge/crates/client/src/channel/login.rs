@@ -14,7 +14,7 @@ use crate::output::both;
 /// A login to the service of a channel.
 #[derive(Args)]
 pub(crate) struct LoginOptions {
-    /// Its name: a channel on Feishu
+    /// The name of a channel on Feishu
     #[arg(add = names::channels())]
     name: String,
     /// The port of this machine to which the browser is sent back; the app must list http://127.0.0.1:PORT/callback as a redirect URL

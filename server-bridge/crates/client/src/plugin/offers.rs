@@ -1,5 +1,5 @@
-//! `sandbridge plugin marketplace` and `sandbridge plugin shelf`: where plugins are offered. What an offer says cannot leave its place in
-//! the output: anybody may have written it.
+//! `sandbridge plugin marketplace` and `sandbridge plugin shelf`: the places that offer plugins. Text from an offer cannot imitate other
+//! output: anybody may have written it.
 
 use api::plugin::{MarketplaceList, MarketplaceView, ShelfList};
 use clap::Subcommand;
@@ -30,7 +30,7 @@ pub(crate) enum MarketplaceCommand {
     },
     /// Remove a marketplace; what was installed from it stays
     Remove {
-        /// Its name
+        /// The marketplace's name
         name: String,
     },
 }

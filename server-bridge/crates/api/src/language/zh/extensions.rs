@@ -20,7 +20,7 @@ pub(super) const TABLE: &[Row] = &[
     ("contains", "包含"),
     ("none of its rules has an effect: {}", "其中的规则均不起作用：{0}"),
     ("none of the servers of the workspace is used: {}", "工作区的服务器均未使用：{0}"),
-    // What rules say of a call.
+    // Decisions of rules on a call.
     ("`{}` is denied by {}: {}", "根据{1}，`{0}` 被拒绝：{2*}"),
     ("`{}` is denied by {}", "根据{1}，`{0}` 被拒绝"),
     ("The user is asked about `{}` because of {}: {}", "根据{1}，`{0}` 须先询问用户：{2*}"),
@@ -51,7 +51,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("name a tool, such as Shell", "请填写工具名，例如 Shell"),
     ("a call to try can be at most {} KiB long", "用于试验的调用最多 {0} KiB"),
-    // What hooks say in chats.
+    // Messages of hooks in chats.
     ("⚠️ A hook failed ({}): {}", "⚠️ 钩子失败（{0}）：{1*}"),
     ("Hook ({}): {}", "钩子（{0}）：{1}"),
     ("A hook makes the model go on: {}", "钩子让模型继续：{0}"),
@@ -59,7 +59,7 @@ pub(super) const TABLE: &[Row] = &[
         "⚠️ A hook wants the model to go on, but the model has already done so {} times: {}",
         "⚠️ 钩子要求模型继续，但已经继续了 {0} 次：{1}",
     ),
-    // What waits for approval.
+    // Definitions that wait for approval.
     (
         "Waiting for your approval in this workspace; write /trust to look at it and approve it:",
         "此工作区中有内容等待你批准；发送 /trust 即可查看并批准：",
@@ -303,7 +303,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a single quote in a quoted `${`", "引号内变量展开中的单引号"),
     ("an escape in `$'…'`", "`$'…'` 中的转义"),
     ("words after `&>`", "`&>` 之后的词"),
-    // Sizes of what hooks, custom tools and plugins hold.
+    // Size limits of hooks, custom tools and plugins.
     (
         "{} shares no plugin {}; see `sandbridge plugin shelf list`",
         "{0} 没有共享插件 {1}；请用 `sandbridge plugin shelf list` 查看",

@@ -1,10 +1,10 @@
-//! What is wrong with plugins and marketplaces, and what is not used of them.
+//! Problems of plugins and marketplaces, and their parts that are not used.
 
 use super::Row;
 
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
-    // What is wrong.
+    // Problems.
     ("must be a directory", "必须是目录"),
     ("must be a file", "必须是文件"),
     ("must be an object", "必须是对象"),
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} must pin a whole commit of 40 digits in `sha`, not {}",
         "{0} 的 `sha` 须为完整的 40 位提交哈希，而不是 {1}",
     ),
-    // What is not used.
+    // Parts that are not used.
     ("channels of plugins are not used here", "这里不使用插件的渠道"),
     ("its user decides here", "这里由用户决定"),
     ("other plugins are not installed automatically; install them too", "不会自动安装其他插件；请一并安装"),

@@ -84,7 +84,7 @@ pub(super) const TABLE: &[Row] = &[
     (r#""tool_calls" is not a list"#, "“tool_calls”不是列表"),
     (r#"an entry of "tool_calls" is not an object"#, "“tool_calls”中有一项不是对象"),
     (r#""tool_input" is not an object"#, "“tool_input”不是对象"),
-    // What goes wrong when a hook runs.
+    // Failures of a run.
     ("a {} hook from {} failed: {}", "来自 {1} 的 {0} 钩子失败：{2*}"),
     ("a hook from {} decided this", "由来自 {0} 的钩子决定"),
     ("a hook of the administrator's cannot be loaded ({}, {}: {})", "无法加载管理员的钩子（{0}，{1}：{2*}）"),

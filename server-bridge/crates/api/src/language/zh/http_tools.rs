@@ -120,7 +120,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it was silent for {} s", "它已 {0} 秒没有响应"),
     ("there are {}; the maximum is {}", "共有 {0} 个；最多 {1} 个"),
     ("its pattern {} cannot be used: {}", "其匹配模式 {0} 无法使用：{1*}"),
-    // What is wrong in a document.
+    // Problems of a document.
     ("a tool is a JSON object", "工具必须是 JSON 对象"),
     ("it has {} bytes; the maximum is {}", "长度为 {0} 字节；最多 {1} 字节"),
     ("they have {} bytes; the maximum is {}", "总长度为 {0} 字节；最多 {1} 字节"),

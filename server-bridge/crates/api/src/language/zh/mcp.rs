@@ -214,7 +214,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its answer is longer than {} bytes", "响应超过 {0} 字节"),
     ("a request has at most {} bytes", "请求最多 {0} 字节"),
     ("a file of the skill has more than {} bytes", "技能的某个文件超过 {0} 字节"),
-    // What is wrong in a document.
+    // Problems of a document.
     ("it is not a valid JSON object: {}", "不是有效的 JSON 对象：{0}"),
     ("it is not valid JSON: {}", "不是有效的 JSON：{0}"),
     ("it is not an object", "不是对象"),
@@ -227,7 +227,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its name does not have 1 to {} bytes", "名称须为 1 至 {0} 字节"),
     ("plugin {}", "插件 {0}"),
     ("plugin {}: {}", "插件 {0}：{1}"),
-    // What a server asks its user. What it wrote itself stays as it is.
+    // Questions of a server to its user. Texts that the server wrote itself are not translated.
     ("The MCP server {} asks:", "MCP 服务器 {0} 询问："),
     ("The MCP server {} asks you to open a page on {}:", "MCP 服务器 {0} 请你打开 {1} 上的网页："),
     ("Open it only if you trust this server.", "请仅在信任此服务器时打开。"),

@@ -232,7 +232,7 @@ pub(super) const TABLE: &[Row] = &[
         "无法恢复连接会话：会话结束后发送的消息已丢失",
     ),
     ("Feishu sent a fragment that cannot be used: {}", "飞书发来的分片无法使用：{0*}"),
-    // What an account of a messenger cannot be or do.
+    // Limits of an account on a messenger.
     (
         "a bot token consists of three parts separated by dots; copy it from Discord's page Bot",
         "机器人令牌由以点号分隔的三部分组成；请从 Discord 的 Bot 页面复制",

@@ -1,4 +1,4 @@
-//! Requests of programs that the interface refuses, and the rest of what the server says about a caller's values.
+//! Requests of programs that the interface refuses, and other errors about a caller's values.
 
 use super::Row;
 
@@ -161,7 +161,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} and the new memory have different scopes; give both the same scope",
         "{0} 与新记忆的作用域不同；请使用相同的作用域",
     ),
-    // What a provider or an embedder answered.
+    // Responses of providers and embedders.
     ("an answer of more than 32 MiB", "超过 32 MiB 的响应"),
     ("a list of models larger than 8 MiB", "超过 8 MiB 的模型列表"),
     ("an event that is not one of Anthropic's messages", "不属于 Anthropic 消息的事件"),

@@ -4,7 +4,7 @@ use super::Row;
 
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
-    // Every request to an address that somebody else names.
+    // Requests to an address that comes from another party.
     (
         "it redirects to {}, which is another host, port or scheme; fetch that if it is what you want",
         "它重定向到 {0}，其主机、端口或协议与原地址不同；如果确实需要，请直接访问该地址",

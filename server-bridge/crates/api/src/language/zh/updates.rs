@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Row] = &[
         "the download is not a runner for this machine: it did not report a version and ended with {}",
         "下载内容不是适用于此机器的运行器：它没有报告版本，以 {0} 结束",
     ),
-    // Layers that do not hold.
+    // Layers that are not enforced.
     ("left out by --without", "已按 --without 省略"),
     ("switched off by the profile full-control", "已按沙箱配置 full-control 停用"),
     ("switched off by --allow-git-config", "已按 --allow-git-config 停用"),

@@ -1,4 +1,4 @@
-//! What is done on machines: by tools, by commands, and with files.
+//! Work on machines: of tools, of commands, and on files.
 
 use super::Row;
 
@@ -219,7 +219,7 @@ pub(super) const TABLE: &[Row] = &[
         "this runner was started with the profile {}; it runs nothing under the wider {}: start it with --profile {} on its machine if that is wanted",
         "此运行器以 {0} 沙箱配置启动，不会以更宽松的 {1} 运行命令；如有需要，请在其机器上用 --profile {2} 启动",
     ),
-    // What a runner has to have.
+    // Requirements of a runner.
     (
         "start it as root, or allow unprivileged user namespaces there",
         "以 root 身份启动，或在该机器上允许非特权用户命名空间",

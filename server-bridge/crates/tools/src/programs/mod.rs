@@ -3,7 +3,6 @@
 //! A program gets a command's end within its call, or starts a command in the background; there is no turn to inform later. It reads
 //! files by bytes and writes them by hash, and there is no turn that could undo its changes. Each exec goes through the ledger like any
 //! other; each write leaves an audit row.
-//! like any other; each write leaves its audit row.
 
 mod command;
 pub(crate) mod exec;

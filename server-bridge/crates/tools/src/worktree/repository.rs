@@ -215,7 +215,7 @@ impl Worktrees<'_> {
     /// Fails with a text if that cannot be determined; then the worktree stays.
     pub async fn leave(&self, path: &str) -> Result<Left, Failure> {
         let Some((top, name)) = path.rsplit_once(&format!("/{WORKTREES}/")) else {
-            return Err(Failure::Told(format!("{} is the path of no worktree", visible::line(path))));
+            return Err(Failure::Told(format!("{} is not the path of a worktree", visible::line(path))));
         };
         check_name(name)?;
         let ran = self.run(&format!("git worktree: look at {name}"), "", STATE, &[top, name]).await?;

@@ -75,7 +75,7 @@ pub(super) const TABLE: &[Row] = &[
     ("always: ", "始终允许："),
     ("only this once: ", "仅限这一次："),
     (
-        "the server was restarted during this call, and it is not known whether it took effect; allow it only if it may be done twice",
+        "the server was restarted during this call, and it is not known whether it took effect; allow it only if it can safely be done twice",
         "此调用进行时服务器重启了，不确定它是否已生效；仅在可以重复执行时才允许",
     ),
     (

@@ -202,7 +202,8 @@ fn not_found(arguments: &Arguments, content: &str) -> String {
         return "old_string is not within these lines".to_owned();
     }
     if !regex && squeezed(content).contains(&squeezed(old_string)) {
-        return "old_string is there with different white space; Read the file and copy it exactly".to_owned();
+        return "old_string is there with different white space; Read the file and copy it exactly"
+            .to_owned();
     }
     "old_string is not there; Read the file again".to_owned()
 }

@@ -31,8 +31,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "offload_recall";
-    const DESCRIPTION: &'static str =
-        "Reads, in parts, a result that was put aside because it was long. The text in its place contains its id.";
+    const DESCRIPTION: &'static str = "Reads, in parts, a result that was put aside because it was long. The text in its place contains its id.";
     const RULES: Rules = Rules::of(Access::Read).without_machine();
 
     fn hint(&self) -> &str {

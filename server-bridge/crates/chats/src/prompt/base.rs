@@ -20,7 +20,7 @@ commands run there in a sandbox.
 such context is the one that counts.
 - Answer briefly. When the work is done, say in a few words what you did and how you checked it.";
 
-/// `00_base`.
+/// The part `00_base`.
 pub(super) struct Base(pub(super) Arc<LiveSettings>);
 
 impl PromptPart for Base {
@@ -33,7 +33,7 @@ impl PromptPart for Base {
     }
 }
 
-/// The administrators' text, or the built-in one if there is none or it cannot be used.
+/// The administrators' text, or the built-in text if there is none or it cannot be used.
 async fn text(settings: &LiveSettings) -> String {
     match settings.base_prompt().await {
         Some(Ok(text)) => text,

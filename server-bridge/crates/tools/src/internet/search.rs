@@ -61,10 +61,14 @@ pub enum SearchError {
     #[error("there is no search provider {0:?}; use tavily, brave or searxng")]
     Provider(String),
     /// The provider needs a key, and none was given.
-    #[error("the search provider needs a key: give it with --search-api-key-file or SANDBRIDGE_SEARCH_API_KEY")]
+    #[error(
+        "the search provider needs a key: give it with --search-api-key-file or SANDBRIDGE_SEARCH_API_KEY"
+    )]
     Key,
     /// The provider needs an address, and none was given, or not a valid one.
-    #[error("the search provider needs an address: give it with --search-base-url, starting with http:// or https://")]
+    #[error(
+        "the search provider needs an address: give it with --search-base-url, starting with http:// or https://"
+    )]
     Address,
     /// The provider refused the request.
     #[error(

@@ -23,7 +23,7 @@ impl ChatService {
     /// The settings of a chat with their options: its runner, its model and its approval mode.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn choices(&self, user: &User, chat: &ChatId) -> Result<Vec<Choices>> {
         let house = &self.0;
         let bound = house.store.chat(user.id, chat).await?.runner;

@@ -43,7 +43,7 @@ impl ChatService {
     /// A chat with its details.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn detail(&self, user: &User, id: &ChatId) -> Result<Detail> {
         let store = &self.0.store;
         Ok(Detail {
@@ -61,7 +61,7 @@ impl ChatService {
     /// How full the window of a chat's model is; `None` if no model is available there.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn context_use(&self, user: &User, chat: &ChatId) -> Result<Option<ContextUse>> {
         let store = &self.0.store;
         store.chat(user.id, chat).await?;
@@ -97,7 +97,7 @@ impl ChatService {
     /// The sandbox where a chat's work is done.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's; [`Error::Refused`] with the router's reason.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user; [`Error::Refused`] with the router's reason.
     pub async fn sandbox(&self, user: &User, chat: &ChatId) -> Result<Sandbox> {
         let route_request = chat_route_request(&self.0.store, user.id, Some(chat)).await?;
         let found = self.0.router.for_user(&sandbox_user(user), &route_request).await;

@@ -37,7 +37,7 @@ impl ChatService {
     /// Begins the export of a whole chat.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn export(&self, user: &User, chat: &ChatId, format: Format) -> Result<Export> {
         let chat = self.chat(user.id, chat).await?;
         Ok(Export { service: self.clone(), chat, format, next: Next::Beginning })

@@ -85,7 +85,7 @@ impl ChatService {
     /// A user's chat.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn chat(&self, user: UserId, chat: &ChatId) -> Result<Chat> {
         Ok(self.0.store.chat(user, chat).await?)
     }
@@ -129,7 +129,7 @@ impl ChatService {
     /// messages in that direction.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn messages(
         &self,
         user: UserId,
@@ -152,7 +152,7 @@ impl ChatService {
     /// The sub-agents that a chat's agent called, the oldest first.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn sub_agents(&self, user: UserId, chat: &ChatId) -> Result<Vec<SubAgent>> {
         Ok(self.0.store.sub_agents(user, chat).await?)
     }

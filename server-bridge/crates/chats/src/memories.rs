@@ -92,7 +92,7 @@ impl ChatService {
     /// A memory, and its earlier texts, the latest first.
     ///
     /// # Errors
-    /// [`Error::Store`] if the memory is gone or another user's.
+    /// [`Error::Store`] if the memory was deleted or belongs to another user.
     pub async fn memory(&self, user: UserId, id: i64) -> Result<(MemoryItem, Vec<MemoryRevision>)> {
         let store = &self.0.store;
         let holder = store.holder_of_memory(user, id).await?;
@@ -114,7 +114,7 @@ impl ChatService {
     /// Changes a memory for the user. Audited.
     ///
     /// # Errors
-    /// [`Error::Store`] if the memory is gone or another user's, and for a text that is empty or too long.
+    /// [`Error::Store`] if the memory was deleted or belongs to another user, and for a text that is empty or too long.
     pub async fn change_memory(
         &self,
         user: &User,
@@ -149,7 +149,7 @@ impl ChatService {
     /// Deletes a memory or a proposal with all of its earlier texts. Audited.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the memory is gone or another user's; [`Error::Store`].
+    /// [`Error::Refused`] if the memory was deleted or belongs to another user; [`Error::Store`].
     pub async fn forget_memory(&self, user: &User, id: i64) -> Result<()> {
         let forgotten = match self.0.store.holder_of_memory(user.id, id).await {
             Ok(holder) => self.0.store.forget_memories(holder, &[id]).await,

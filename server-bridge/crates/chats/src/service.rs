@@ -298,7 +298,7 @@ impl ChatService {
     /// Sets a chat's approval mode: audited, with an event for the user's other windows.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn set_approval(&self, user: &store::User, chat: &ChatId, mode: Mode) -> Result<()> {
         self.0.set_approval(user, chat, mode).await
     }
@@ -307,7 +307,7 @@ impl ChatService {
     /// messages are answered next.
     ///
     /// # Errors
-    /// [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn cancel(&self, user: UserId, chat: &ChatId) -> Result<usize> {
         self.0.store.chat(user, chat).await?;
         Ok(self.0.stop(user, chat).await)

@@ -17,7 +17,7 @@ impl ChatService {
     /// task is ended as soon as it can.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn delete(&self, user: &User, chat: &ChatId) -> Result<()> {
         let _tracked = self.0.tasks.token();
         let store = &self.0.store;

@@ -72,7 +72,7 @@ impl ChatService {
     /// Binds a chat's commands to a place, or with `None` to the active runner again; returns the reason if a command could not run there now.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a place that its user does not have; [`Error::Store`] for a chat that is gone or another user's.
+    /// [`Error::Refused`] for a place that its user does not have; [`Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn bind_runner(
         &self,
         user: &User,

@@ -129,7 +129,7 @@ impl ChatService {
     /// first subscription answers.
     ///
     /// # Errors
-    /// [`crate::Error::Store`] for a chat that is gone or another user's.
+    /// [`crate::Error::Store`] for a chat that was deleted or belongs to another user.
     pub async fn chosen_model(&self, user: &User, chat: Option<&ChatId>) -> Result<Option<String>> {
         self.0.models.chosen(&self.0, user, chat).await
     }
@@ -138,8 +138,8 @@ impl ChatService {
     /// choice in full.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`] and [`crate::Error::UnknownModel`] for an invalid choice; [`crate::Error::Store`] for a
-    /// chat that is gone or another user's.
+    /// [`crate::Error::Refused`] and [`crate::Error::UnknownModel`] for an invalid choice; [`crate::Error::Store`] for a chat that was
+    /// deleted or belongs to another user.
     pub async fn choose_model(
         &self,
         user: &User,

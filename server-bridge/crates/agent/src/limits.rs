@@ -109,7 +109,7 @@ pub const MASKED_GROUPS_KEPT: (usize, [(usize, usize); 3]) = (3, [(70, 12), (80,
 pub const ACTIVE_GROUPS: usize = 3;
 /// A result shorter than this is not masked, in characters.
 pub const MASK_MIN_CHARS: usize = 300;
-/// Limit on how much of a call's arguments the line shows that replaces its result, in characters.
+/// Limit on how much of a call's arguments is shown in the line that replaces its result, in characters.
 pub const MASK_ARGUMENTS_CHARS: usize = 80;
 /// Masking that would save less than this share of the window, in percent, is put off, because each masking makes the provider's cache
 /// lose everything after it.
@@ -138,7 +138,7 @@ pub const REPLY_WINDOW_SHARE: u32 = 4;
 pub const EDIT_PROTECTED_MESSAGES: usize = 3;
 /// The longest replacement text of an edit, in bytes.
 pub const EDIT_REPLACEMENT_BYTES: usize = 10_240;
-/// Limit on how often in one turn a hook may make a model continue that wants to end.
+/// Limit on how often in one turn a hook may make a model continue although it has finished.
 pub const STOPS_DENIED: usize = 8;
 /// How long a resumed turn waits for its machine after a restart of the server, in milliseconds: as long as a command does.
 pub const MACHINE_PATIENCE_MS: u64 = 600_000;

@@ -85,7 +85,7 @@ impl ChatService {
             trusts: OnceLock::new(),
             begin_background: turns::begin_soon,
         }));
-        // The tools must not keep the service alive that owns them.
+        // The tools must not keep the service that owns them alive.
         let _ = service.0.services.models.set(Arc::new(Choices(Arc::downgrade(&service.0))));
         meaning.set_embedders(service.embedders());
         service
@@ -289,7 +289,7 @@ impl ChatService {
         }
         if self.0.store.sub_agent(user.id, chat).await?.is_some() {
             return Err(Error::Invalid {
-                rule: "is for a sub-agent; write to one that has a name in the chat whose agent called it: /agent NAME TEXT",
+                rule: "is for a sub-agent; to write to a sub-agent that has a name, use the chat whose agent called it: /agent NAME TEXT",
             });
         }
         Ok(tracked)

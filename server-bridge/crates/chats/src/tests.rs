@@ -103,7 +103,7 @@ impl Bench {
         ScriptedRunner::connect(&self.router, &execs::sandbox_user(user).key, name).await
     }
 
-    /// Connects a runner that was connected to another server to this one.
+    /// Connects to this server a runner that was connected to another one.
     async fn take_over(&self, runner: &mut ScriptedRunner, name: &str) {
         runner.connect_to(&self.router, &execs::sandbox_user(&self.user).key, name).await;
     }

@@ -92,7 +92,7 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "config";
-    const DESCRIPTION: &'static str = "Shows and changes what the user has set: active_runner, language, the approval of this \
+    const DESCRIPTION: &'static str = "Shows and changes the user's settings: active_runner, language, the approval of this \
 chat and of new ones, and this chat's model. Change something only where the user asks for it.";
     const RULES: Rules = Rules::of(Access::Settings).for_sub_agents(ForSubAgents::Never).without_machine();
 
@@ -126,7 +126,7 @@ chat and of new ones, and this chat's model. Change something only where the use
         let known = || KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
         let key = KEYS.iter().find(|key| key.name == self.key);
         let key = key.ok_or_else(|| {
-            Failure::Told(format!("there is no setting {:?}; there are {}", self.key, known()))
+            Failure::Told(format!("there is no setting {:?}; the settings are {}", self.key, known()))
         })?;
         if self.action == Action::Get {
             return Ok(Outcome::done((key.read)(work).await?));
@@ -170,7 +170,7 @@ async fn set_active_runner(work: &Work<'_>, value: &str) -> Result<String, Failu
     let route_request = RouteRequest { choice: Choice::parse(choice.as_deref()), registered };
     if !route_request.is_known() {
         return Err(Failure::Told(format!(
-            "the user has no runner {value:?}; there are {}",
+            "the user has no runner {value:?}; the user's runners are {}",
             route_request.registered.join(", ")
         )));
     }

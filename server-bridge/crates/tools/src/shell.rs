@@ -336,7 +336,7 @@ impl Watch {
         let (id, place, text) = (&record.id, place.place(), output.finish().text);
         let so_far = if text.is_empty() { String::new() } else { format!("Its output so far:\n{text}\n") };
         Ok(Outcome::done(format!(
-            "{so_far}It goes on as task {id} on {place}; use task_status, task_read and task_kill."
+            "{so_far}It continues as task {id} on {place}; use task_status, task_read and task_kill."
         )))
     }
 }

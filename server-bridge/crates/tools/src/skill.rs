@@ -45,7 +45,7 @@ impl TypedTool for Arguments {
             let known = library.skills(context.user, &skills::heads(&sandbox).await?, Some(&sandbox)).await;
             let known = known.map_or_else(
                 || "there are no skills here".to_owned(),
-                |known| format!("take one of these:\n{known}"),
+                |known| format!("use one of these:\n{known}"),
             );
             return Err(Failure::Told(format!("there is no skill {:?}; {known}", self.name)));
         };

@@ -47,10 +47,10 @@ impl TypedTool for Arguments {
     type Services = Services;
 
     const NAME: &'static str = "SubAgent";
-    const DESCRIPTION: &'static str = "Hands a task to a sub-agent with a conversation of its own, which works in the same place \
-(or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs much reading and has a short result, \
-and to do several things at once: those called in one answer work side by side, 3 at a time; with `background`, it goes on while you do something else. Tell it everything that it has to \
-know, and what its answer must contain. Those that change files of one repository at the same time each need a worktree.";
+    const DESCRIPTION: &'static str = "Hands a task to a sub-agent with its own conversation, which works in the same place \
+(or on another machine, with `on`) with the same permissions, and answers with its last message. Use it for work that needs much reading but has a short result, \
+and to do several things at once: sub-agents called in one answer work concurrently, 3 at a time; with `background`, a sub-agent works while you do something else. Tell it everything that it has to \
+know, and what its answer must contain. Sub-agents that change files of one repository at the same time each need a worktree.";
     // The sub-agent's actions ask for permission when they happen; only a worktree is made before them.
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::SubAgents)

@@ -102,8 +102,8 @@ impl TypedTool for Read {
     type Services = Services;
 
     const NAME: &'static str = "task_read";
-    const DESCRIPTION: &'static str = "Reads a task's output so far; of a sub-agent, its result or its last text. In a chat: its beginning and its end, or the part that offset and \
-limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part says where to read on. Output \
+    const DESCRIPTION: &'static str = "Reads a task's output so far or, for a sub-agent, its result or its last text. In a chat: the beginning and the end of it, or the part that offset and \
+limit name. Outside a chat: always a part, from the first byte on if there is no offset. Each part states where to read on. Output \
 is kept \
 until 10 minutes after the end.";
     // The results of sub-agents need no machine.

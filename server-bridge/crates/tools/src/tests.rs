@@ -309,7 +309,7 @@ fn parameters_have_the_names_that_models_know() {
 
 #[test]
 fn what_a_model_does_wrong_is_told_in_words() {
-    assert!(refused("Fly", "{}").contains("there are Shell, Read"));
+    assert!(refused("Fly", "{}").contains("the tools are Shell, Read"));
     assert!(refused("Read", "{\"path\":").contains("not a JSON object"));
     assert!(refused("Read", "{}").contains("path"));
     assert!(refused("Read", r#"{"path":1}"#).contains("string"));

@@ -278,7 +278,7 @@ impl Turn<'_> {
                 self.go_on_with_less(&reply, &mut chain, conversation, progress).await?;
             }
         }
-        Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it go on")))
+        Err(End::Failed(format!("it stopped after {rounds} rounds; send any message to let it continue")))
     }
 
     /// Carries out the calls that a message of the turn's user stands for, such as a call of a sub-agent. The result of the last one is
@@ -333,12 +333,12 @@ impl Turn<'_> {
         }
         if denied == STOPS_DENIED {
             let text = format!(
-                "⚠️ A hook wants the model to go on, but the model has already done so {STOPS_DENIED} times: {why}"
+                "⚠️ A hook wants the model to continue, but the model has already done so {STOPS_DENIED} times: {why}"
             );
             self.display().notice(&text).await?;
             return Ok(None);
         }
-        self.display().notice(&format!("A hook makes the model go on: {why}")).await?;
+        self.display().notice(&format!("A hook makes the model continue: {why}")).await?;
         Ok(Some(why))
     }
 

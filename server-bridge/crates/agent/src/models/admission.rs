@@ -11,7 +11,7 @@ use records::UserId;
 use super::gate::{Gate, Permit};
 use crate::limits::{PERSONAL_TURNS, SHARED_TURNS};
 
-/// Admits answers within the limits.
+/// Admits answers as long as the limits allow it.
 #[derive(Debug)]
 pub struct Admission {
     all: Arc<Gate>,

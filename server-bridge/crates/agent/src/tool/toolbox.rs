@@ -123,7 +123,7 @@ impl Toolbox {
             ));
         }
         let Some(tool) = self.iter().find(|tool| tool.name() == call.name) else {
-            return Err(format!("there is no tool {:?}; there are {}", call.name, self.names()));
+            return Err(format!("there is no tool {:?}; the tools are {}", call.name, self.names()));
         };
         let arguments = call.parse().map_err(|bad| bad.to_string())?;
         Ok(Understood { rules: tool.rules(), call: tool.understand(arguments)? })

@@ -22,7 +22,7 @@ pub fn line(text: &str) -> String {
     without_gaps(&escaped(text, |_| false))
 }
 
-/// Makes a path visible that came from a machine.
+/// Makes a path from a machine visible.
 pub fn path(bytes: &[u8]) -> String {
     line(&String::from_utf8_lossy(bytes))
 }
@@ -32,7 +32,7 @@ pub fn lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// Makes a text of several lines visible that a user is asked to allow: nothing in it is pushed out of sight.
+/// Makes a text of several lines visible for a user who is asked to allow it: nothing in it is pushed out of sight.
 pub fn whole(text: &str) -> String {
     let text = without_gaps(&lines(text));
     let (mut shown, mut blank): (Vec<String>, Vec<&str>) = Default::default();

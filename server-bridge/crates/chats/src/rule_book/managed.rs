@@ -123,7 +123,7 @@ async fn read(path: &Path) -> Result<ManagedRules, Unusable> {
     }
     let text = String::from_utf8(content).map_err(|_| "it is not UTF-8".to_owned())?;
     let document = Document::parse(&text, Origin::Managed, &[]).map_err(|error| error.to_string())?;
-    // The file's denials must apply, so a file with a mistake is not used in part.
+    // The file's denials must apply, so a file with a mistake is not used at all.
     if let Some(problem) = document.problems.iter().find(|problem| problem.kind.is_error()) {
         return Err(problem.to_string().into());
     }

@@ -1,4 +1,4 @@
-//! Asking a model once, to see if it answers.
+//! Asking a model once, to find out whether it answers.
 
 use llm::retry::Patience;
 use llm::{Draft, Message, Request, call};

@@ -271,6 +271,6 @@ async fn role(caller: &Turn<'_>, name: Option<&str>) -> Result<Option<Role>, Fai
         return Ok(Some(role));
     }
     let known = library.roles(caller.user, Some(&sandbox)).await?;
-    let known = known.map_or_else(String::new, |known| format!(", or take one of these:\n{known}"));
+    let known = known.map_or_else(String::new, |known| format!(", or use one of these:\n{known}"));
     Err(Failure::Told(format!("there is no role {name:?}; leave it out{known}")))
 }

@@ -98,7 +98,7 @@ async fn results_stand_in_the_order_of_the_calls_however_they_end() {
 async fn a_call_of_no_tool_is_told_which_there_are_and_the_turn_goes_on() {
     let world = world_with(&[("Fly", "{}")], |log| Fake::reads(log, "Look", Does::Echo(1)));
     assert_eq!(world.run("go").await.status, TurnStatus::Done);
-    assert!(world.chat.results()[0].contains(r#"there is no tool "Fly"; there are Look"#));
+    assert!(world.chat.results()[0].contains(r#"there is no tool "Fly"; the tools are Look"#));
     assert!(world.chat.shown(2).starts_with("Fly  Failed"), "{}", world.chat.shown(2));
 }
 

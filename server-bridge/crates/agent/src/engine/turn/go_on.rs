@@ -30,7 +30,7 @@ use crate::tool::Failure;
 
 /// The notice that an answer waits for its machine.
 const WAITS: &str =
-    "The server was restarted during this answer; it goes on as soon as its machine is connected again.";
+    "The server was restarted during this answer; it continues as soon as its machine is connected again.";
 
 /// The error kind of a machine that may come back by itself.
 const OFFLINE: &str = "offline";

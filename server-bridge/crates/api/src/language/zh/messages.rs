@@ -7,7 +7,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the message {}", "消息{0}"),
     ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
     (
-        "is for a sub-agent; write to one that has a name in the chat whose agent called it: /agent NAME TEXT",
+        "is for a sub-agent; to write to a sub-agent that has a name, use the chat whose agent called it: /agent NAME TEXT",
         "是发给子智能体的；子智能体如有名称，请在调用它的会话中用 /agent 名称 内容 与它对话",
     ),
     ("list this chat's sub-agents that you can write to", "列出此会话中可以对话的子智能体"),

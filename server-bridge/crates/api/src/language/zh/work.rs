@@ -112,7 +112,7 @@ pub(super) const TABLE: &[Row] = &[
         "服务器已重启，回答继续后会再次询问；请届时再回答",
     ),
     (
-        "The server was restarted during this answer; it goes on as soon as its machine is connected again.",
+        "The server was restarted during this answer; it continues as soon as its machine is connected again.",
         "回答期间服务器重启过；机器重新连接后，回答会继续。",
     ),
     (
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the server could not store the conversation; its log says why", "服务器无法保存对话；原因见服务器日志"),
     ("it was ended elsewhere", "已在别处结束"),
     (
-        "it stopped after {} rounds; send any message to let it go on",
+        "it stopped after {} rounds; send any message to let it continue",
         "已在 {0} 轮模型请求后停止；发送任意消息即可继续",
     ),
     ("the model refused to answer that", "模型拒绝回答"),

@@ -226,7 +226,10 @@ async fn a_machine_that_comes_back_is_waited_for_only_if_the_turn_worked_on_one(
     let end = world.again("hi", &[called(&[("Build", "2")]), result("2")], left(1, &["Build"])).await;
     assert!(begun.elapsed().as_millis() >= u128::from(crate::limits::MACHINE_PATIENCE_MS));
     assert_eq!(end.status, TurnStatus::Done, "it goes on without one");
-    assert_eq!(world.log.count("notice The server was restarted during this answer; it continues as soon"), 1);
+    assert_eq!(
+        world.log.count("notice The server was restarted during this answer; it continues as soon"),
+        1
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -50,7 +50,7 @@ fn a_cancel_leaves_nothing_of_a_command_that_does_not_want_to_end() {
 fn tasks(asked: &Asked) -> Vec<String> {
     let results = asked.results();
     let ids =
-        results.iter().filter_map(|result| result.split_once("It goes on as task ")?.1.split(' ').next());
+        results.iter().filter_map(|result| result.split_once("It continues as task ")?.1.split(' ').next());
     ids.map(str::to_owned).collect()
 }
 

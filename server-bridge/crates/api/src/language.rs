@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_text_is_translated_with_what_it_names_and_the_error_within_it() {
         assert_eq!(zh("runner laptop is offline"), "运行器 laptop 已离线");
-        let within = zh("This chat's commands go to laptop now. But: runner laptop is offline");
+        let within = zh("This chat's commands go to laptop now. However: runner laptop is offline");
         assert_eq!(within, "此会话的命令现在改在 laptop 上运行。但请注意：运行器 laptop 已离线");
         assert_eq!(
             zh("The running command or answer is being stopped. The waiting message is answered next."),

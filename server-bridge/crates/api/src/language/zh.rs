@@ -237,7 +237,7 @@ const TABLE: &[Row] = &[
     ),
     ("the same for message #ID and everything after it", "同上，撤回消息 #ID 及其后的所有消息"),
     (
-        "go on with this conversation in a new chat; this one stays as it is",
+        "continue this conversation in a new chat; this one stays as it is",
         "在新会话中继续此对话；此会话保持不变",
     ),
     (
@@ -260,7 +260,7 @@ const TABLE: &[Row] = &[
     ),
     ("You have no runner {}. Choose one of: {}.", "你没有运行器 {0}。可选：{1}。"),
     ("This chat's commands go to {} now.", "此会话的命令现在改在 {0} 上运行。"),
-    ("{} But: {}", "{0}但请注意：{1}"),
+    ("{} However: {}", "{0}但请注意：{1}"),
     ("This chat follows your active runner now.", "此会话现在跟随你的当前运行器。"),
     ("This chat is in {} mode.", "此会话的审批模式为 {0}。"),
     ("This chat is in {} mode now.", "此会话的审批模式现为 {0}。"),
@@ -291,7 +291,7 @@ const TABLE: &[Row] = &[
     ),
     ("The conversation will be compressed before the model is asked again.", "下次请求模型前会压缩对话。"),
     ("Nothing has been sent to the model in this chat yet.", "此会话中尚未向模型发送任何内容。"),
-    ("This conversation goes on in a new chat too.", "此对话现在也可在新会话中继续。"),
+    ("This conversation now also continues in a new chat.", "此对话现在也可在新会话中继续。"),
     ("Nothing is remembered about you yet.", "尚未记住关于你的任何内容。"),
     ("{} is forgotten.", "已忘记 {0}。"),
     ("There is no memory {}; /memory lists them.", "找不到记忆 {0}；/memory 会列出所有记忆。"),

@@ -54,9 +54,9 @@ pub(super) const TABLE: &[Row] = &[
     // Messages of hooks in chats.
     ("⚠️ A hook failed ({}): {}", "⚠️ 钩子失败（{0}）：{1*}"),
     ("Hook ({}): {}", "钩子（{0}）：{1}"),
-    ("A hook makes the model go on: {}", "钩子让模型继续：{0}"),
+    ("A hook makes the model continue: {}", "钩子让模型继续：{0}"),
     (
-        "⚠️ A hook wants the model to go on, but the model has already done so {} times: {}",
+        "⚠️ A hook wants the model to continue, but the model has already done so {} times: {}",
         "⚠️ 钩子要求模型继续，但已经继续了 {0} 次：{1}",
     ),
     // Definitions that wait for approval.

@@ -7,11 +7,11 @@ pub(super) const TABLE: &[Row] = &[
     ("the message {}", "消息{0}"),
     ("is empty; write something, or /help to see what works", "为空；请输入内容，或输入 /help 查看可用命令"),
     (
-        "is for a sub-agent; write to one that has a name in the chat whose agent called it: /agent NAME TEXT",
+        "is for a sub-agent; to write to a sub-agent that has a name, use the chat whose agent called it: /agent NAME TEXT",
         "是发给子智能体的；子智能体如有名称，请在调用它的会话中用 /agent 名称 内容 与它对话",
     ),
     ("list this chat's sub-agents that you can write to", "列出此会话中可以对话的子智能体"),
-    ("write to a sub-agent; its answer comes here", "给子智能体发消息；回答显示在此会话"),
+    ("write to a sub-agent; its answer appears here", "给子智能体发消息；回答显示在此会话"),
     (
         "No sub-agent of this chat has that name; /agent lists those that you can write to.",
         "此会话没有叫这个名称的子智能体；/agent 会列出可以对话的子智能体。",
@@ -50,7 +50,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a message has at most {} attachments", "一条消息最多 {0} 个附件"),
     ("an attachment has at most {} MiB; upload it as a file instead", "附件最大 {0} MiB；请改为上传文件"),
     (
-        "a command takes no attachments; send them with a message of their own, and the command separately",
+        "a command takes no attachments; send them in a separate message",
         "命令不能带附件；请将附件单独作为一条消息发送",
     ),
     ("the upload broke off ({}); attach the file again", "上传中断（{0}）；请重新添加附件"),
@@ -62,7 +62,7 @@ pub(super) const TABLE: &[Row] = &[
     ("“{}” has to be filled in", "“{0}”必须填写"),
     ("“{}” takes at most {} bytes", "“{0}”最多 {1} 字节"),
     ("“{}” does not offer this option", "“{0}”没有这个选项"),
-    ("this card asks nothing", "这张卡片不需要回答"),
+    ("this card asks no question", "这张卡片不需要回答"),
     ("this card was answered already; the first answer counts", "这张卡片已回答过；以首次回答为准"),
     ("this card has no such button", "这张卡片没有这个按钮"),
     ("this card has no such field", "这张卡片没有这个输入项"),

@@ -75,7 +75,7 @@ pub(super) const TABLE: &[Row] = &[
     ("always: ", "始终允许："),
     ("only this once: ", "仅限这一次："),
     (
-        "the server was restarted during this call, and it is not known whether it took effect; allow it only if it may be done twice",
+        "the server was restarted during this call, and it is not known whether it took effect; allow it only if it can safely be done twice",
         "此调用进行时服务器重启了，不确定它是否已生效；仅在可以重复执行时才允许",
     ),
     (
@@ -108,11 +108,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("This chat is in plan mode: nothing is changed", "此会话处于 plan 模式：不做任何更改"),
     (
-        "the server was restarted, and asks this again as soon as the answer goes on; answer it then",
+        "the server was restarted, and asks this again when it resumes the answer; answer it then",
         "服务器已重启，回答继续后会再次询问；请届时再回答",
     ),
     (
-        "The server was restarted during this answer; it goes on as soon as its machine is connected again.",
+        "The server was restarted during this answer; it continues as soon as its machine is connected again.",
         "回答期间服务器重启过；机器重新连接后，回答会继续。",
     ),
     (
@@ -122,7 +122,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the server could not store the conversation; its log says why", "服务器无法保存对话；原因见服务器日志"),
     ("it was ended elsewhere", "已在别处结束"),
     (
-        "it stopped after {} rounds; send any message to let it go on",
+        "it stopped after {} rounds; send any message to let it continue",
         "已在 {0} 轮模型请求后停止；发送任意消息即可继续",
     ),
     ("the model refused to answer that", "模型拒绝回答"),
@@ -169,7 +169,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the server was stopped while this ran", "运行期间服务器已停止"),
     (
-        "the server was restarted while this ran; it goes on here as soon as {} is connected again",
+        "the server was restarted while this ran; it continues here as soon as {} is connected again",
         "运行期间服务器重启过；{0} 重新连接后会在此继续",
     ),
     (
@@ -182,7 +182,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its runner no longer knows it", "运行器已没有此命令的记录"),
     ("its runner has forgotten how it ended", "运行器已不再保留其结果"),
     (
-        "{} is not connected right now; the command goes on there, and its output continues here once it is back",
+        "{} is not connected right now; the command continues there, and its output appears here once it is back",
         "{0} 当前未连接；命令仍在该机器上运行，重新连接后输出会在此继续",
     ),
     ("the sandbox gave no answer; run it again", "沙箱没有响应；请重新运行"),

@@ -15,16 +15,16 @@ pub struct RouterConfig {
     pub docker: Option<DockerConfig>,
     /// The server itself as a place.
     pub local: LocalConfig,
-    /// The layers that runners must hold to be used.
+    /// The layers of confinement that a runner must have to be used.
     pub require: Requirement,
 }
 
 /// The network that containers join.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContainerNetwork {
-    /// Each user's container joins one for that user only.
+    /// Each user's container joins a network of that user alone.
     Own,
-    /// This one: `bridge`, `none`, or one that was made there. All containers share it.
+    /// This network, which all containers share: `bridge`, `none`, or one that was created on the engine.
     Named(String),
 }
 
@@ -51,8 +51,8 @@ pub struct DockerConfig {
     pub subnets: SubnetPool,
     /// True if only `/tmp`, `/run` and the workspace can be written to.
     pub read_only: bool,
-    /// True if commands may change the container beside their workspace, as package managers do: the runner's profile
-    /// `full-control` instead of `workspace`.
+    /// True if commands may change the container outside their workspace, as package managers do: the runner's profile
+    /// is `full-control` instead of `workspace`.
     pub full_control: bool,
     /// True if containers do not use the user namespace that the engine may offer.
     pub host_userns: bool,
@@ -92,11 +92,11 @@ impl Default for DockerConfig {
 /// The server itself as a place, used only where the policy allows it and the user chose it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalConfig {
-    /// Who may.
+    /// The users who may use it.
     pub policy: LocalPolicy,
     /// The `sandbridge-runner` binary.
     pub runner: Option<PathBuf>,
-    /// Below it, `KEY/workspace` and `KEY/state` are made for each user who uses it.
+    /// The directory in which `KEY/workspace` and `KEY/state` are made for each user who uses it.
     pub workspaces: PathBuf,
     /// The only hosts that these runners send HTTP requests to, as `--http-allow` of a runner takes them.
     pub http_allow: Vec<String>,

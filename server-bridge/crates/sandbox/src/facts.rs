@@ -34,7 +34,7 @@ pub struct RunnerFacts {
     pub landlock_abi: u32,
     /// How whole process trees are killed there.
     pub kill_tier: String,
-    /// The layers of confinement, each with true if it holds.
+    /// The layers of confinement, each with true if it is in effect.
     pub layers: Vec<Layer>,
     /// Absolute path of its workspace.
     pub workspace: String,

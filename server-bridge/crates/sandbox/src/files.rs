@@ -29,12 +29,12 @@ pub struct WriteOptions {
     pub size_bytes: Option<u64>,
     /// Fails with `precondition_failed` unless the current content has this SHA-256.
     pub if_match: Option<[u8; 32]>,
-    /// The file that must exist, if the path is one that [`crate::Sandbox::resolve`] returned: it is not followed anywhere else. Fails
-    /// with `precondition_failed` unless that is so.
+    /// The file that must exist there, if [`crate::Sandbox::resolve`] returned this path: the path is then not followed to any other
+    /// file. Fails with `precondition_failed` if that file is not there.
     pub present: Option<Present>,
 }
 
-/// A file's bytes as they arrive. Dropping this before the end stops the runner.
+/// A file's bytes as they arrive. Dropping this before the end stops the transfer.
 #[derive(Debug)]
 pub struct FileReader {
     stream: OpenStream,
@@ -97,7 +97,7 @@ impl FileWriter {
         Ok(Self(Upload::open(link, request)?))
     }
 
-    /// Writes; waits while the runner's disk is behind. Fails with the runner's error so far.
+    /// Writes; waits while the runner's disk cannot keep up. Fails with the runner's error so far.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), SandboxError> {
         self.0.write(bytes).await
     }

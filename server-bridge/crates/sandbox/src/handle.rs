@@ -117,8 +117,8 @@ impl Sandbox {
         FileReader::open(&self.link, request::ReadFile { path: path.into(), offset, length }).await
     }
 
-    /// The beginning of a regular file, at most `most_bytes`; fails with the runner's error. A file that is longer is told by asking for one
-    /// byte more than it may have.
+    /// The beginning of a regular file, at most `most_bytes`; fails with the runner's error. To detect a file that is too long, ask for one
+    /// byte more than the limit.
     pub async fn read_beginning(&self, path: &[u8], most_bytes: u64) -> Result<Vec<u8>, SandboxError> {
         let range = Range { offset: 0, length: Some(most_bytes) };
         let mut reader = self.read_file(path, range).await?;
@@ -223,7 +223,8 @@ impl Sandbox {
     }
 
     /// Asks the LLM endpoint that is configured on the runner, with the key that only the runner has: write the body, then
-    /// call [`LlmStream::finish`]. [`RunnerFacts::llm_provider`] tells if there is one and which protocol it speaks.
+    /// call [`LlmStream::finish`]. [`RunnerFacts::llm_provider`] shows whether there is an endpoint and which protocol it
+    /// speaks.
     ///
     /// Fails later with `unsupported` if there is none, and as `lost` with the link: a request is never sent twice.
     pub async fn llm(&self, request: LlmRequest) -> Result<LlmStream, SandboxError> {
@@ -295,7 +296,7 @@ pub struct DownloadRequest {
     pub mode: Option<u32>,
     /// True if missing parent directories are made.
     pub parents: bool,
-    /// At most this many bytes; the runner has a limit of its own.
+    /// At most this many bytes; the runner has its own limit.
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,

@@ -29,7 +29,7 @@ where
     let admitted = tokio::select! {
         biased;
         () = tasks.stop.cancelled() => return Ok(()),
-        // Boxed: the state for registering is needed once, and the connection would hold it for its whole life.
+        // Boxed: the state for registering is needed once, and the connection would otherwise keep it until it ends.
         admitted = Box::pin(register(&mut link, Opening::RunnerRegisters, admit)) => admitted?,
     };
     let _leave = LeaveOnDrop { registry, admitted: &admitted };

@@ -19,12 +19,12 @@ pub(super) enum Stage {
     Original,
     /// It asks to resume an earlier stream's work; no answer yet.
     Attaching,
-    /// It resumed that.
+    /// It resumed that work.
     Attached,
     /// It reads the rest of a file, beginning this many bytes after the requested offset; whether it is still the same file is
     /// not known yet.
     Rereading(u64),
-    /// The file is the same one.
+    /// It reads the rest of the file, which is still the same one.
     Reread(u64),
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Entry {
     pub(super) is_cancelled: bool,
     /// True if the request left this process, on any link.
     pub(super) is_sent: bool,
-    /// True if the END of its input did.
+    /// True if the END of its input left this process.
     pub(super) is_input_sent: bool,
     /// True if the runner ever sent anything on it.
     pub(super) has_arrived: bool,
@@ -88,7 +88,7 @@ pub(super) struct Entry {
     pub(super) opened: Option<FileOpened>,
     /// Bytes that the reader drained in all.
     pub(super) drained_bytes: u64,
-    /// The next drained bytes, this many, came over earlier links: they give no credit on this one.
+    /// This many of the next drained bytes arrived over earlier links: they give no credit on this one.
     pub(super) uncredited_bytes: u64,
     pub(super) input: Input,
     pub(super) _permit: OwnedSemaphorePermit,
@@ -145,7 +145,7 @@ impl Entry {
         }
     }
 
-    /// The reader drained this much; returns how much of it is credit for the current link.
+    /// Records that the reader drained this many bytes; returns how many of them are credit for the current link.
     pub(super) fn drained(&mut self, bytes: u64) -> u64 {
         self.drained_bytes += bytes;
         let uncredited = bytes.min(self.uncredited_bytes);
@@ -153,8 +153,8 @@ impl Entry {
         bytes - uncredited
     }
 
-    /// The runner never began the requests it did not answer: this one counts as unsent, if that is so and all of its input
-    /// is still here. A request from an earlier link is in another stage.
+    /// Counts the request as unsent if the runner has not answered it, and so never began it, and if all of its input is
+    /// still here. A request from an earlier link is in another stage.
     pub(super) fn take_back(&mut self) {
         let was_not_begun = self.stage == Stage::Original && !self.has_arrived;
         if was_not_begun && (self.is_cancelled || self.input.resume(0).is_ok()) {
@@ -289,7 +289,7 @@ impl Entry {
     }
 }
 
-/// The answer of a request that never left.
+/// The answer to a request that was never sent.
 pub(super) fn cancelled() -> SandboxError {
     SandboxError::Remote {
         kind: ErrorKind::Cancelled,

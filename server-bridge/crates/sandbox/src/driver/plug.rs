@@ -13,7 +13,7 @@ use crate::error::LinkError;
 use crate::limits::CLOSE_TIMEOUT;
 use crate::link::{Link, LinkMessage};
 
-/// Why a link is over.
+/// The reason why a link ended.
 #[derive(Debug)]
 pub(crate) enum LinkEnd {
     /// The peer said goodbye with a reason, or hung up between frames.
@@ -39,13 +39,13 @@ impl LinkEnd {
         }
     }
 
-    /// True if the runner itself goes away: its commands end with it.
+    /// True if the runner itself is going away: its commands end with it.
     pub(super) fn is_last(&self) -> bool {
         self.is_goodbye() && self.returns_within().is_none()
     }
 
-    /// The time within which a runner that goes away intends to be back, if it does; it has begun none of the requests it
-    /// did not answer.
+    /// The time within which a departing runner intends to be back, if it does. Such a runner has not begun any request
+    /// that it did not answer.
     pub(super) fn returns_within(&self) -> Option<Duration> {
         match self {
             LinkEnd::Peer(Some(close)) if self.is_goodbye() => {

@@ -9,11 +9,11 @@
 //!   v                     v         read            its request, or the rest of it
 //! fails at once        no link in time, or another process: fails with what is known
 //! ```
-//! If the runner announced that it will be back, it began none of the requests it did not answer: they count as unsent, and
-//! wait together with new ones for any next link, for as long as the runner announced.
+//! If the runner announced that it will be back, it did not begin the requests that it left unanswered: they count as
+//! unsent, and wait together with new ones for any next link, for as long as the runner announced.
 //!
-//! A refused Attach of something that never arrived is followed by its request, for which another reader's Attach waits. A
-//! reader does not get an event twice, though a runner sends it again over each link.
+//! If an Attach is refused because the exec's request never arrived, that request is sent again; another reader's Attach
+//! waits for it. A reader never gets an event twice, even though the runner sends untaken events again over each link.
 
 use std::time::{Duration, Instant};
 
@@ -234,7 +234,7 @@ impl Table {
                 self.resume_input(id, input_bytes);
                 Ok(())
             }
-            // It is reported once.
+            // Later ones are not reported: the first one was.
             (_, Message::Attached(_)) => Ok(()),
             (_, Message::ExecStarted(_)) if entry.knows_start => Ok(()),
             (_, Message::ExecExited(_)) if entry.knows_exit => Ok(()),

@@ -65,7 +65,7 @@ pub(super) struct Reading {
     pub(super) gathers: bool,
     /// True if data counts as drained, and its result as arrived, only when the reader reports it.
     pub(super) is_manual: bool,
-    /// Where the data begins.
+    /// The offset of the first byte of data in the stream's content.
     pub(super) offset: u64,
 }
 
@@ -142,7 +142,7 @@ impl StreamState {
         self.is_manual
     }
 
-    /// Adds an event; `false` when the runner sends messages, or pieces, without end.
+    /// Adds an event; returns `false` if too many messages or pieces are waiting.
     pub(crate) fn push(&self, event: StreamEvent) -> bool {
         let mut mailbox = self.mailbox();
         mailbox.push(event, self.gathers);
@@ -205,7 +205,7 @@ impl StreamState {
     pub(super) fn clear(&self) -> u64 {
         let mut mailbox = self.mailbox();
         let arrived_bytes = mailbox.taken.data_bytes + mailbox.forget();
-        // It will not be taken, so that it counts as taken.
+        // The answer will not be taken any more, so it counts as taken.
         mailbox.taken.answer = true;
         arrived_bytes
     }

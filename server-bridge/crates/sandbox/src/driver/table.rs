@@ -156,7 +156,7 @@ impl Table {
     pub(super) fn cancel(&mut self, state: &StreamState, is_abandoned: bool) {
         let Some((entry, id)) = find(&mut self.entries, &mut self.parked, state) else {
             if is_abandoned {
-                // Its answer has arrived, and is not wanted.
+                // The answer has already arrived, and is not wanted.
                 state.clear();
             }
             return;
@@ -283,7 +283,7 @@ impl Table {
         }
         end_state(&entry.state, event);
         if !self.parked.is_empty() {
-            // There is room for one that found none.
+            // There may be room now for a stream that found none before.
             self.reopen_at = Some(now);
         }
     }
@@ -322,7 +322,7 @@ impl Table {
     }
 }
 
-/// A stream's entry, and its number where it is open.
+/// A stream's entry, and its number if it is open.
 pub(super) fn find<'a>(
     entries: &'a mut HashMap<StreamId, Box<Entry>>,
     parked: &'a mut BTreeMap<u64, Box<Entry>>,

@@ -33,7 +33,7 @@ pub enum ExecEvent {
     Gap {
         /// True if it was standard error; unknown for output that was not kept for a later client.
         stderr: bool,
-        /// How much.
+        /// The number of bytes that were dropped.
         bytes: u64,
     },
     /// The command's own process ended; output of it or its descendants may follow.
@@ -63,7 +63,7 @@ pub struct ExecOutcome {
     pub sandbox_denied: bool,
     /// True if output is missing.
     pub truncated: bool,
-    /// True if a descendant still holds the output open.
+    /// True if a descendant still has the output open.
     pub still_open: bool,
     /// Bytes it wrote to standard output, delivered or not.
     pub stdout_bytes: u64,
@@ -80,7 +80,7 @@ pub struct Collected {
     pub stdout: Vec<u8>,
     /// Standard error, up to the cap.
     pub stderr: Vec<u8>,
-    /// How it ended; `truncated` also if the cap cut something off.
+    /// How it ended; `truncated` is also set if the cap cut something off.
     pub outcome: ExecOutcome,
 }
 

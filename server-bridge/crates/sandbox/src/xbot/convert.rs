@@ -2,7 +2,7 @@
 
 use proto::message::FileKind;
 
-/// Bits of Go's FileMode beside the nine of permissions.
+/// Bits of Go's FileMode in addition to the nine permission bits.
 mod go {
     pub(super) const DIRECTORY: u32 = 1 << 31;
     pub(super) const SYMLINK: u32 = 1 << 27;

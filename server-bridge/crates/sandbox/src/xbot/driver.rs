@@ -154,7 +154,7 @@ impl<L: Link> Driver<L> {
 }
 
 impl Running {
-    /// Handles a command of a handle; without any handle left this link is not needed any more.
+    /// Handles a command of a handle; once no handle is left, this link is no longer needed.
     fn act(&mut self, command: Option<Command>) -> Result<(), LinkEnd> {
         match command {
             None => return Err(LinkEnd::Wanted(None)),

@@ -32,9 +32,9 @@ pub(super) struct Job {
     pub(super) request: Request,
     pub(super) stream: Arc<StreamState>,
     pub(super) input: mpsc::UnboundedReceiver<Input>,
-    /// Nothing waits for it any more.
+    /// Cancelled once nothing waits for the job any more.
     pub(super) cancel: CancellationToken,
-    /// The link has ended.
+    /// Cancelled once the link has ended.
     pub(super) over: CancellationToken,
     pub(super) place: Arc<str>,
     pub(super) workspace: Arc<Workspace>,
@@ -44,11 +44,11 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Carries it out and informs the handle of the result; returns the job's id.
+    /// Carries out the request and informs the handle of the result; returns the job's id.
     pub(super) async fn run(mut self) -> StreamId {
         let (cancel, over) = (self.cancel.clone(), self.over.clone());
         let ended = tokio::select! {
-            // An answer that came before the link ended counts.
+            // An answer that arrived before the link ended counts.
             biased;
             ended = self.serve() => ended,
             () = cancel.cancelled() => Err(self.given_up()),
@@ -187,7 +187,7 @@ fn words(number: u16) -> String {
     words
 }
 
-/// Bytes that hold a share of the budget until their last piece is gone.
+/// Bytes that keep a share of the budget until their last piece is dropped.
 pub(super) fn accounted(bytes: Vec<u8>, account: Arc<MessageAccount>) -> Bytes {
     struct Owner(Vec<u8>, #[expect(dead_code, reason = "held for its drop")] Arc<MessageAccount>);
     impl AsRef<[u8]> for Owner {

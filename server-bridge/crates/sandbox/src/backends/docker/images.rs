@@ -1,4 +1,4 @@
-//! The calls to the Docker engine for images of containers and archives of both.
+//! Calls to the Docker engine for images, and for archives of images and containers.
 
 use std::io;
 
@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// For calls that take as long as the disk does.
+    /// A client with a longer timeout, for calls whose duration depends on the size of a container or image.
     fn patient(&self) -> Docker {
         self.docker.clone().with_timeout(DOCKER_IMAGE_TIMEOUT)
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::digest::sha256_hex;
 use crate::limits::CONTAINER_KEY_BYTES;
 
-/// How many digits of the owner's digest names contain.
+/// The number of digits of the owner's digest in each name.
 const OWNER_DIGITS: usize = 8;
 
-/// How many digits of the digest replace a key that cannot be part of a name.
+/// The number of digest digits that replace a key that cannot be part of a name.
 const KEY_DIGITS: usize = 40;
 
 /// The names of one user's container, volume and image, for one server.
@@ -19,11 +19,11 @@ const KEY_DIGITS: usize = 40;
 pub(super) struct Names {
     /// The user's key as a part of names and of paths.
     pub(super) key: String,
-    /// The container's.
+    /// The container's name.
     pub(super) container: String,
-    /// The user's network.
+    /// The name of the user's network.
     pub(super) network: String,
-    /// The workspace's volume.
+    /// The name of the workspace's volume.
     pub(super) volume: String,
     /// The repository of the image that the user made of their container.
     pub(super) repository: String,

@@ -6,8 +6,8 @@ use tokio::time::timeout;
 use super::*;
 use crate::limits::REOPEN_DELAY;
 
-/// A runner that never received an exec's request, and is asked for the exec twice over its next link: by the driver, and by another
-/// reader.
+/// A runner that never received an exec's request and, over its next link, is asked for the exec twice: by the driver, and by
+/// another reader.
 async fn asked_twice() -> (World, Exec, Exec, [StreamId; 2]) {
     let mut world = world().await;
     let exec = world.sandbox.exec(ExecRequest::shell("x")).await.unwrap();

@@ -139,7 +139,7 @@ async fn standard_input_goes_on_where_the_command_stopped_taking_it() {
         arrived += bytes.len();
     }
     assert_eq!(arrived, input.len());
-    // The command took almost all of it; the server was informed of a part.
+    // The command took almost all of the input; the server was informed of a part.
     world.runner.session.consumed(stream, 70_000);
     world.runner.flush().await;
     settle().await;
@@ -382,7 +382,7 @@ async fn cancel_while_the_link_is_away_reaches_the_runner_behind_the_attach() {
     assert!(!attach.output, "nobody reads it");
     assert_eq!(world.runner.next().await, Some(Event::Cancelled(first)));
     assert_eq!(world.runner.next().await, Some(Event::Cancelled(second)));
-    // Neither is started only to be cancelled.
+    // Neither exec is started only to be cancelled.
     world.runner.no_such_exec(first).await;
     world.runner.no_such_exec(second).await;
     assert_eq!(kept.collect(0).await.unwrap_err().kind(), "cancelled");

@@ -173,7 +173,7 @@ async fn question_is_asked_again() {
 
 const OPENED: FileOpened = FileOpened { size_bytes: 110, mode: 0o644, modified_ms: 5 };
 
-/// A reader that took 3 of the bytes from 10 on.
+/// A reader that has taken 3 bytes, beginning at offset 10.
 async fn reader(world: &mut World) -> FileReader {
     let sandbox = world.sandbox.clone();
     let range = Range { offset: 10, length: Some(5) };

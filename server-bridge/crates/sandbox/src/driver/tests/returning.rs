@@ -90,7 +90,7 @@ async fn what_crosses_the_goodbye_is_begun_by_the_next_process_once_and_whole() 
     let sandbox = world.sandbox.clone();
     let signal = tokio::spawn(async move { sandbox.remove(b"g").await });
     settle().await;
-    // All of it is in the link, unread by the runner.
+    // All of it is in the link and not yet read by the runner.
     world.go_for_an_update().await;
     world.connect_again(2, 2).await;
     let mut seen = Vec::new();
@@ -140,7 +140,7 @@ async fn runner_that_does_not_come_back_in_time_is_offline_for_all_that_waited()
     }
     settle().await;
     assert_eq!(world.router.check(&user(), &route_request()).unwrap_err().kind(), "offline");
-    // A later one starts from the beginning.
+    // A later request starts from the beginning.
     world.connect_again(2, 2).await;
     assert_eq!(world.sandbox.stat(b"f").await.unwrap_err().kind(), "offline");
     let exec = world.fresh_sandbox().await.exec(ExecRequest::shell("anew")).await.unwrap();
@@ -175,7 +175,7 @@ async fn what_the_runner_had_begun_against_its_word_is_lost_and_never_begun_twic
     world.runner.send(stream, ExecStarted { pid: 7 }, false);
     world.runner.flush().await;
     assert_eq!(exec.next().await, Some(ExecEvent::Started { pid: 7 }));
-    // This one may have begun over an earlier link.
+    // This request may have begun over an earlier link.
     let mut earlier = world.sandbox.exec(ExecRequest::shell("earlier")).await.unwrap();
     world.runner.opened().await;
     world.cut_and_connect().await;

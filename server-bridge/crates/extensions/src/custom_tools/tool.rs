@@ -61,7 +61,7 @@ impl Tool for CustomTool {
     }
 }
 
-/// A tool that only reads can change no file, but it can still send what it reads to others.
+/// A tool that only reads cannot change files, but it can still send what it reads to others.
 fn access(description: &Description) -> Access {
     if description.only_reads { Access::Web } else { Access::External }
 }
@@ -70,7 +70,7 @@ struct CustomCall {
     inner: Arc<Inner>,
     found: Arc<Found>,
     description: Arc<Description>,
-    /// Its arguments, as JSON.
+    /// The call's arguments, as JSON.
     arguments: String,
 }
 

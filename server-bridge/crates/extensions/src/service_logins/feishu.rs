@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::limits::SERVICE_TOKEN_BYTES;
 use crate::way_back::line;
 
-/// The permissions to ask for; the app must have them. Without the first one no token can be refreshed.
+/// The permissions to ask for; the app must have them. Without the first one, tokens cannot be refreshed.
 const SCOPES: &str = "offline_access bitable:app docx:document drive:drive wiki:wiki";
 
 /// Error codes for a refresh token that was used or revoked, has expired, or belongs to another app.

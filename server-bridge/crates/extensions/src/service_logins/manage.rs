@@ -71,7 +71,7 @@ impl ServiceLogins {
         let challenge = login.challenge();
         let state = self.0.pending.add(login).map_err(failed)?;
         let page = feishu::page(&domain, &client_id, redirect_uri, &state, &challenge);
-        let url = page.ok_or_else(|| failed("its login provider named no page".to_owned()))?;
+        let url = page.ok_or_else(|| failed("its login provider returned no login page".to_owned()))?;
         approvals::note(&self.0.store, user, "channel.login", channel, "begun").await;
         Ok(McpLogin { url })
     }

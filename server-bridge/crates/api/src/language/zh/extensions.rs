@@ -116,8 +116,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Nothing in this workspace waits for your approval.", "此工作区中没有等待你批准的内容。"),
     ("This waits for your approval in {}:", "{0} 中有以下内容等待你批准："),
-    ("More that waits, and is asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),
-    ("Approved already: {}", "已批准：{0}"),
+    ("More items, which are asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),
+    ("Already approved: {}", "已批准：{0}"),
     (
         "Cannot be approved; see `sandbridge trust list`: {}",
         "无法批准，请用 `sandbridge trust list` 查看：{0}",

@@ -43,7 +43,7 @@ pub(super) const TABLE: &[Row] = &[
         "the marketplace places {} {}, which Sandbridge cannot fetch",
         "插件市场中 {0} 的位置，Sandbridge 无法获取：{1*}",
     ),
-    ("in a directory beside its document", "其文档旁的目录"),
+    ("in a directory next to its document", "其文档旁的目录"),
     ("in a git repository outside of GitHub", "GitHub 以外的 Git 仓库"),
     ("in a registry other than npm's", "npm 以外的注册表"),
     ("in a Python package", "Python 包"),

@@ -1,7 +1,7 @@
 //! Conditions: the `if` of a handler, such as `Shell(*git commit*)`.
 //!
-//! The grammar of rules, which parses shell lines, is not known here: the caller provides it as a [`Condition`]. [`Globs`] is
-//! the simple form.
+//! The grammar of permission rules, which parses shell lines, is not part of this crate: the caller provides it as a
+//! [`Condition`]. [`Globs`] is a simple form.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ pub struct Call {
     pub id: String,
 }
 
-/// A grammar of conditions.
+/// A grammar in which conditions are written.
 pub trait Condition: Send + Sync {
     /// Checks a condition when it is loaded.
     ///
@@ -28,8 +28,8 @@ pub trait Condition: Send + Sync {
     /// The reason why it can never be used, as a sentence without its subject.
     fn check(&self, condition: &str) -> Result<(), String>;
 
-    /// True if a condition holds for a call. A condition that cannot be decided, such as one on a shell line that cannot be
-    /// parsed, counts as true: the handler can then check the call itself.
+    /// True if a condition is met by a call. A condition that cannot be decided, such as one on a shell line that cannot be
+    /// parsed, counts as met: the handler can then check the call itself.
     fn holds(&self, condition: &str, call: &Call) -> bool;
 }
 

@@ -9,9 +9,9 @@
 //! The grammar is the one that people know from Claude Code: `Bash(npm run *)`, `Edit(/src/**)`, `WebFetch(domain:example.com)`,
 //! `mcp__server__tool`. There is no I/O, no lock, no clock and no async code here.
 //!
-//! A shell line is parsed. Deny and ask rules match any of its commands, also those within substitutions, wrappers and texts
-//! for another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes. The user
-//! is asked about a line that cannot be parsed; it is never allowed.
+//! A shell line is parsed. Deny and ask rules match any of its commands, including those within substitutions, wrappers and
+//! texts for another shell; an allow rule counts only if allow rules cover all of them and all files that the line writes.
+//! The user is asked about a line that cannot be parsed; it is never allowed.
 //!
 //! | module | holds |
 //! |---|---|
@@ -23,7 +23,7 @@
 //! | [`set`] | all rules of a chat, and their verdict |
 //! | [`explain`] | the verdict on each part of a call |
 //! | [`mod@dangerous`] | built-in rules that ask before dangerous commands |
-//! | [`named`] | the files that a command names, for approvals of it
+//! | [`named`] | the files that a command names, for its approval |
 //! | [`names`] | our names of tools, and those of peers |
 //! | [`limits`] | every limit |
 //! | `findings` | the matching rules of each part of a call |

@@ -5,7 +5,7 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     // Manifests and marketplaces.
-    ("{} {}; correct it there", "{0} {1*}；请在该处改正"),
+    ("{} {}; correct that file", "{0} {1*}；请在该处改正"),
     ("marketplace.json {}", "marketplace.json：{0*}"),
     ("has {} bytes; at most {} are read", "为 {0} 字节；最多读取 {1} 字节"),
     ("is not UTF-8 text", "不是 UTF-8 文本"),

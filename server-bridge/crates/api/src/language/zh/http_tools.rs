@@ -82,7 +82,7 @@ pub(super) const TABLE: &[Row] = &[
         "a secret cannot be used in the path, which services and proxies log; put it into a header, the query or the body",
         "密钥不能出现在路径中，因为服务和代理会记录路径；请把密钥放入请求头、查询参数或正文",
     ),
-    ("`{}` stands for no parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
+    ("`{}` is not a parameter; add it to `parameters`", "`{0}` 没有对应的参数；请添加到 `parameters`"),
     ("{} cannot be used: {}", "{0} 无法使用：{1*}"),
     // Requests through a runner.
     (
@@ -203,7 +203,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("`properties` is not an object", "`properties` 不是对象"),
     (
-        "{} is not a valid name for one: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning",
+        "{} is not a valid name for a parameter: use 1 to 64 letters, digits, `_`, `-` or `.`, and not `secret.` at its beginning",
         "{0} 不是有效的参数名称：请使用 1 至 64 个英文字母、数字、`_`、`-` 或 `.`，且不以 `secret.` 开头",
     ),
     ("the schema of {} is not an object", "{0} 的 JSON Schema 不是对象"),

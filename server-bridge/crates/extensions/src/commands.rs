@@ -169,7 +169,7 @@ fn told(expansion: &Expansion) -> String {
     expansion.parts.iter().map(part).collect()
 }
 
-/// True for a skill that models do not read by themselves: nobody could use it without a command.
+/// True for a skill that models do not read by themselves: without a command it could not be used.
 fn is_command(skill: &Skill) -> bool {
     skill.is_for_people && !skill.is_for_models
 }

@@ -1,4 +1,4 @@
-//! Conditions of hooks in the grammar of permission rules: a shell line is taken apart.
+//! Conditions of hooks in the grammar of permission rules: a shell line is split into its commands.
 
 use hooks::condition::{Call, Condition, Globs};
 use rules::{Effect, Layer, LoadedRule, Origin, PathAccess, Place, Rule, RuleSet, Subject};

@@ -9,7 +9,7 @@
 //!                          │            ├─ mcp::McpServers ─▶ crate `rmcp` speaks the protocol
 //!                          │            │     ├─ a program: an exec on the user's machine, recorded
 //!                          │            │     └─ an address: requests by crate `guard`, or by a runner in its network (`via`)
-//!                          │            ├─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests likewise
+//!                          │            ├─ http_tools::HttpTools ─▶ crate `http_tools` renders; requests as for MCP
 //!                          │            └─ service_logins::ServiceLogins ─▶ the same, with the token of the user's own login
 //!                          └▶ custom_tools::CustomTools: an executable of the workspace, an exec on the user's machine, recorded
 //!   engine: a prompt ─▶ skills::AlwaysSkills: skills whose text is in every prompt

@@ -214,7 +214,7 @@ impl Tool for SearchTools {
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "Words for what the tool does, or `select:` and names"},
-                "limit": {"type": "integer", "description": format!("The most tools to find, 1 to {FOUND_MAX}; {FOUND_DEFAULT} if absent")},
+                "limit": {"type": "integer", "description": format!("At most this many tools, 1 to {FOUND_MAX}; {FOUND_DEFAULT} if absent")},
             },
             "required": ["query"],
         })

@@ -45,7 +45,7 @@ pub(crate) struct Via {
     place: String,
 }
 
-/// A request.
+/// A request to be sent from the machine.
 pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) url: Url,

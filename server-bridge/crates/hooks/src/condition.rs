@@ -57,7 +57,7 @@ impl Condition for Globs {
     }
 }
 
-/// The older form `git:*` stands for `git` and for `git` with arguments.
+/// The older form `git:*` means `git`, with or without arguments.
 fn covers(glob: &str, subject: &str) -> bool {
     match glob.strip_suffix(":*") {
         Some(prefix) => fits(prefix, subject) || fits(&format!("{prefix} *"), subject),

@@ -49,14 +49,14 @@ pub enum Action {
     },
     /// A question to a model.
     Prompt {
-        /// The question; `$ARGUMENTS` stands for the payload.
+        /// The question; `$ARGUMENTS` is replaced with the payload.
         prompt: String,
         /// The tier of the model; `swift` if none is given.
         model: Option<String>,
     },
     /// A task for an agent with tools.
     Agent {
-        /// The task; `$ARGUMENTS` stands for the payload.
+        /// The task; `$ARGUMENTS` is replaced with the payload.
         prompt: String,
         /// The tier of the model: `vanguard`, `balance`, or else `swift`.
         model: Option<String>,

@@ -66,7 +66,7 @@ impl Pairs {
                 for item in items {
                     if item.is_array() || item.is_object() {
                         return Err(Problem::new(format!(
-                            "the list for {name:?} can only hold strings, numbers and booleans"
+                            "the list for {name:?} can only contain strings, numbers and booleans"
                         )));
                     }
                     pairs.push(format!("{name}={}", percent(&plain(item)?)));

@@ -168,7 +168,7 @@ pub(crate) fn plain(value: &Value) -> Result<Cow<'_, str>> {
         Value::Array(items) => {
             let is_flat = |item: &&Value| !item.is_array() && !item.is_object();
             if !items.iter().all(|item| is_flat(&item)) {
-                return Err(Problem::new("a list can only hold strings, numbers and booleans here"));
+                return Err(Problem::new("a list can only contain strings, numbers and booleans here"));
             }
             let items: Result<Vec<_>> = items.iter().map(plain).collect();
             Ok(Cow::Owned(items?.join(",")))

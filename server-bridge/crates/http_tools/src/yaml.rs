@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for Node<'_> {
                 let others = if let Value::Array(others) = value { others } else { vec![value] };
                 for other in others {
                     let Value::Object(other) = other else {
-                        return Err(A::Error::custom("`<<` stands for fields only"));
+                        return Err(A::Error::custom("the value of `<<` must consist of fields"));
                     };
                     for (name, value) in other {
                         merged.entry(name).or_insert(value);

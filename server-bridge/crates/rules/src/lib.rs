@@ -28,7 +28,7 @@
 //! | [`limits`] | every limit |
 //! | `findings` | the matching rules of each part of a call |
 //! | `index` | finds the rules that may match a call |
-//! | `shell` | shell lines, taken apart into commands |
+//! | `shell` | shell lines, split into commands |
 //! | `paths`, `wild` | patterns of paths, and texts with wildcards |
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -96,7 +96,7 @@ pub fn ours(name: &str) -> &str {
     ALIASES.iter().find(|(peer, _)| *peer == name).map_or(name, |(_, ours)| ours)
 }
 
-/// Returns a predicate that is true for tools with one of these names, ours or a peer's; `*` stands for any text. The names are
+/// Returns a predicate that is true for tools with one of these names, ours or a peer's; `*` matches any text. The names are
 /// parsed once.
 pub fn among(names: &[String]) -> impl Fn(&str) -> bool {
     let read: Vec<(&str, Wild)> = names.iter().map(|name| (ours(name), Wild::stars(name))).collect();
@@ -113,7 +113,7 @@ pub(crate) fn is_known(name: &str) -> bool {
     TOOLS.contains(&ours(name))
 }
 
-/// The known name that an unknown one was probably meant to be.
+/// The most similar known name for an unknown one, if there is one.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let known = || TOOLS.iter().copied().chain(ALIASES.iter().map(|(peer, _)| *peer));
     let plain = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();

@@ -11,7 +11,7 @@ pub(crate) use shell_pattern::ShellPattern;
 use crate::paths::PathPattern;
 use crate::wild::{Wild, WildError};
 
-/// The effect of a rule on a call that it matches; the strictest comes first.
+/// The effect of a rule on a call that it matches; the strictest is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// The call is denied.
@@ -42,7 +42,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// The party that set a rule; the most powerful comes first.
+/// The party that set a rule; the most powerful is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// The server's administrator.
@@ -242,7 +242,7 @@ pub enum Warning {
         "`{0}` can run other commands, by its options or by what it reads, and the rule allows that as well"
     )]
     AllowsOptions(String),
-    /// The name of a command that is compared as it is written.
+    /// The name of a command that is compared literally.
     #[error(
         "`{0}` matches only a command that is written exactly like this: `?` and `[` are not wildcards in it, and a rule for its name alone matches it in every folder"
     )]

@@ -23,7 +23,7 @@ impl MessageBudget {
         Self { left_bytes: Arc::new(AtomicU64::new(bytes)) }
     }
 
-    /// An account on this budget that holds nothing yet.
+    /// An account on this budget to which nothing has been charged yet.
     pub fn account(&self) -> MessageAccount {
         MessageAccount { budget: self.clone(), held_bytes: AtomicU64::new(0) }
     }

@@ -35,7 +35,7 @@ pub struct DockerConfig {
     pub socket: Option<String>,
     /// The owner of these containers: the server's home directory, so that two servers on one engine do not mix theirs.
     pub owner: PathBuf,
-    /// The image of a user's container; pulled at the first use if the machine lacks it.
+    /// The image of a user's container; pulled at the first use if it is not on the machine.
     pub image: String,
     /// The statically linked `sandbridge-runner`, an absolute path on the engine's machine.
     pub runner_static: Option<PathBuf>,

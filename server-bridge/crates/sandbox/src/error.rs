@@ -18,7 +18,7 @@ pub enum SandboxError {
         /// The runner's name.
         runner: String,
     },
-    /// The connection ended after the request was sent and did not come back in time, or the runner was restarted; the
+    /// The connection ended after the request was sent and was not restored in time, or the runner was restarted; the
     /// outcome is unknown.
     #[error("the connection to runner {runner} was lost; what the request did there is unknown")]
     Lost {
@@ -41,12 +41,12 @@ pub enum SandboxError {
         /// The runner's name.
         runner: String,
     },
-    /// The connection ended after a change was sent and before its answer came.
+    /// The connection ended after a change was sent and before its answer arrived.
     #[error("the connection to runner {runner} was lost; it is not known whether {what} took effect")]
     Ambiguous {
         /// The runner's name.
         runner: String,
-        /// The requested change.
+        /// The requested change, as a noun phrase.
         what: &'static str,
     },
     /// The runner, or a limit of its link, refused the request.
@@ -89,7 +89,7 @@ pub enum SandboxError {
     Protocol {
         /// The runner's name.
         runner: String,
-        /// The answer, in words.
+        /// A description of the answer.
         what: &'static str,
     },
     /// Standard input was written to after the command, or its input, had ended.
@@ -132,7 +132,7 @@ pub enum RouteError {
     /// No runner is chosen and several are registered.
     #[error("several runners are registered: {}; choose one with `sandbridge use NAME`", names.join(", "))]
     Several {
-        /// Their names.
+        /// The names of the user's runners.
         names: Vec<String>,
     },
     /// Nothing is chosen, no runner is registered and Docker is not enabled.
@@ -144,7 +144,7 @@ pub enum RouteError {
     /// The chosen runner is not registered.
     #[error("you have no runner named {name}; `sandbridge runner list` shows yours")]
     UnknownRunner {
-        /// The name asked for.
+        /// The name that was requested.
         name: String,
     },
     /// Docker was chosen and is not enabled.
@@ -165,7 +165,7 @@ pub enum RouteError {
     Refused {
         /// The runner's name.
         runner: String,
-        /// The layers it lacks.
+        /// The layers that it lacks, as a list.
         lacking: String,
         /// The fix for the first one.
         fix: &'static str,
@@ -173,7 +173,7 @@ pub enum RouteError {
     /// The server itself may not be used by this user, or commands would not be confined there.
     #[error("commands on the server itself are refused: {why}")]
     LocalRefused {
-        /// The rule that applies.
+        /// The reason for the refusal, with advice on what to do.
         why: String,
     },
     /// The server's own runner does not start.

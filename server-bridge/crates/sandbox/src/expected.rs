@@ -40,7 +40,7 @@ impl Expected {
         }
     }
 
-    /// Waits for a runner as long as it is expected, and returns the result of `look` then.
+    /// Waits for a runner as long as it is expected, then returns the result of `look`.
     pub(crate) async fn wait<T>(&self, key: &Key, look: impl Fn() -> Option<T>) -> Option<T> {
         loop {
             // Created before the check: an arrival in between is not missed.

@@ -107,8 +107,8 @@ pub(crate) fn fact(text: &str) -> String {
     harmless(text, FACT_BYTES)
 }
 
-/// A runner's text, made safe to show: cut to this many bytes, with a replacement in place of every character that controls
-/// a terminal or the direction of text.
+/// A runner's text, made safe to show: cut to this many bytes, with every character that controls a terminal or the
+/// direction of text replaced.
 pub(crate) fn harmless(text: &str, max_bytes: usize) -> String {
     let is_control = |character: char| {
         let is_direction = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -59,12 +59,12 @@ impl FileReader {
         self.opened.size_bytes
     }
 
-    /// Its permission bits.
+    /// The file's permission bits.
     pub fn mode(&self) -> u32 {
         self.opened.mode
     }
 
-    /// Its last modification, Unix milliseconds.
+    /// The file's last modification, in Unix milliseconds.
     pub fn modified_ms(&self) -> i64 {
         self.opened.modified_ms
     }

@@ -103,7 +103,7 @@ pub(crate) const STDIO_WRITE_BUFFER_BYTES: usize = 256 * 1024;
 /// The buffer space reserved for each read of a standard-stream link, in bytes.
 pub(crate) const STDIO_READ_BYTES: usize = 64 * 1024;
 
-/// The number of messages that an in-memory link holds in each direction.
+/// The number of messages that an in-memory link can queue in each direction.
 pub(crate) const MEMORY_LINK_MESSAGES: usize = 64;
 
 /// The number of events that a slow subscriber may lag behind before it misses some.
@@ -163,7 +163,7 @@ pub(crate) const XBOT_CONTENT_BYTES: u64 = (XBOT_MESSAGE_BYTES as u64 - 64 * 102
 /// How often a runner of xbot's dialect is pinged.
 pub(crate) const XBOT_PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Such a runner counts as dead when no ping and no pong came from it for this long, whatever else it sent.
+/// Such a runner counts as dead if neither a ping nor a pong arrived from it for this long, whatever else it sent.
 pub(crate) const XBOT_DEAD_AFTER: Duration = Duration::from_secs(60);
 
 /// The longest time limit of a command that xbot's runners honour, in seconds; any other means 60 s to them.

@@ -69,7 +69,8 @@ impl OnDemand {
         outcome.as_ref()?.as_ref().ok().cloned()
     }
 
-    /// Gives up the user's link: the next use starts another one at once. Returns the earlier one, once it has started.
+    /// Gives up the user's link, so that the next use starts another one. Returns the earlier link, once it has
+    /// started.
     pub(crate) fn forget(&self, user_key: &str) -> impl Future<Output = Option<LinkHandle>> + use<> {
         let forgotten = self.links.lock().unwrap_or_else(PoisonError::into_inner).remove(user_key);
         async move {

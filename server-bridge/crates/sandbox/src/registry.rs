@@ -18,14 +18,14 @@ use crate::handshake::Admitted;
 use crate::limits::{RETURN_SPACING, SENT_AWAY_KEPT, WAITING_EVENTS};
 use crate::requirement::Requirement;
 
-/// A connected runner.
+/// A runner that is connected now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunnerState {
     /// Its registered name.
     pub name: String,
     /// When this connection registered.
     pub since: SystemTime,
-    /// Its description of itself.
+    /// The runner's description of itself.
     pub facts: Arc<RunnerFacts>,
 }
 
@@ -38,7 +38,7 @@ pub enum RunnerEvent {
         user_key: String,
         /// The runner's name.
         name: String,
-        /// Its description of itself.
+        /// The runner's description of itself.
         facts: Arc<RunnerFacts>,
     },
     /// It is no longer connected.
@@ -127,8 +127,8 @@ impl Registry {
         }
     }
 
-    /// The last message of a stopping server to its next runner: each is asked to come back a little later than the one before
-    /// it, so that they do not all come at once.
+    /// The last message of a stopping server to the next runner: each runner is asked to come back a little later than the one
+    /// before it, so that they do not all reconnect at the same time.
     pub(crate) fn farewell(&self) -> Close {
         let before = self.farewells.fetch_add(1, Ordering::Relaxed);
         Close::come_back_after("the server is stopping", RETURN_SPACING.saturating_mul(before))

@@ -28,7 +28,7 @@ pub struct KnownRunner {
 }
 
 impl KnownRunner {
-    /// Its size.
+    /// The size of the file.
     pub fn size_bytes(&self) -> u64 {
         self.stamp.size_bytes
     }

@@ -1,4 +1,4 @@
-//! A runner for tests: the handshake and [`proto::Session`], with a script in place of processes.
+//! A runner for tests: the handshake and [`proto::Session`], with a script instead of processes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -125,7 +125,7 @@ impl<L: Link> ScriptedRunner<L> {
         }
     }
 
-    /// The close message that ends the link; panics if the link ends without one, or if another event comes first.
+    /// The close message that ends the link; panics if the link ends without one, or if another event arrives first.
     pub(crate) async fn closed(&mut self) -> Close {
         match self.next().await {
             Some(Event::Closed(close)) => close,

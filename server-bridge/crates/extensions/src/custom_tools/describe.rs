@@ -32,7 +32,7 @@ pub(super) struct Description {
     pub(super) patience: Duration,
 }
 
-/// The object, as it is printed.
+/// The object in the form in which it is printed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Printed {

@@ -18,7 +18,7 @@ use crate::limits::{CUSTOM_TOOL_LIVE_PIECES, CUSTOM_TOOL_RESULT_BYTES};
 use crate::on_record::OnRecord;
 use crate::to_the_end::{Ran, run};
 
-/// A custom tool.
+/// A custom tool of a workspace.
 pub(super) struct CustomTool {
     inner: Arc<Inner>,
     name: String,

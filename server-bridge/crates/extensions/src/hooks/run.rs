@@ -39,7 +39,7 @@ pub(super) struct At {
     pub(super) root: ChatId,
     /// The agent's own chat.
     pub(super) chat: ChatId,
-    /// The turn.
+    /// The id of the turn.
     pub(super) turn: TurnId,
 }
 
@@ -198,7 +198,7 @@ impl Inner {
         timeout(patience + HOOK_GRACE, work).await.unwrap_or(Raw::TimedOut(patience))
     }
 
-    /// Shows people the handlers' messages and failures: a hook that fails silently protects nobody.
+    /// Shows people the handlers' messages and failures: a hook that fails silently protects no one.
     async fn tell(&self, owner: &Owner, combined: &Combined) {
         for line in &combined.notes {
             tracing::debug!(hook = line.speaker.hook, "{}", line.text);

@@ -206,7 +206,7 @@ fn tools_of(text: &str, may_have_secrets: bool) -> Result<(Vec<Value>, Bound), S
                 return Err(format!("there is no field {unknown:?}; the fields are tools and secrets"));
             }
             if secrets.is_some() && !may_have_secrets {
-                return Err("a workspace's file can hold no secrets".to_owned());
+                return Err("a workspace's file cannot contain secrets".to_owned());
             }
             (tools, secrets.as_ref().map(Bound::read).unwrap_or_default())
         }

@@ -5,7 +5,7 @@
 //!   end: the browser comes back with a code ─▶ state, issuer and address are checked ─▶ tokens, sealed in the store
 //!   connection: each request carries the token ─▶ expired: one refresh at a time for all connections of a server
 //! ```
-//! A grant is bound to the hash of its server's definition: a token goes to no other address.
+//! A grant is bound to the hash of its server's definition: a token is sent to no other address.
 
 mod client;
 mod own;
@@ -54,7 +54,7 @@ type Key = (UserId, String);
 /// The lock that is held during a refresh.
 type Refreshing = Arc<AsyncMutex<()>>;
 
-/// All logins.
+/// All logins, pending and completed.
 #[derive(Default)]
 pub(super) struct Logins {
     /// The logins that have begun, by their `state` parameter.

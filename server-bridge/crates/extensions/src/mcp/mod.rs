@@ -27,7 +27,7 @@
 //! | `via_client`, `sse_bound` | the transport over a runner's requests; the bound of its events |
 //! | `pool` | the connections in use |
 //! | `login` | logins to servers that require one |
-//! | `credentials` | a client's own credentials, in place of a login |
+//! | `credentials` | a client's own credentials, instead of a login |
 //! | `tool`, `resource` | the tools for models |
 //! | `skill` | the skills of servers |
 //! | `prompts` | the prompts of servers as slash commands |

@@ -62,7 +62,7 @@ impl Slot {
     }
 }
 
-/// All connections.
+/// The connections of all users.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<HashMap<Key, Arc<Slot>>>);
 

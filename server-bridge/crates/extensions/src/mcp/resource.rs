@@ -53,7 +53,7 @@ impl Tool for McpResource {
 
     fn parameters(&self) -> Value {
         let uri = json!({"type": "string", "description": "The resource to read; absent to list them"});
-        let watch = "True to be told when the resource changes, from this reading on";
+        let watch = "True to be notified when the resource changes after this reading";
         let watch = json!({"type": "boolean", "description": watch});
         json!({"type": "object", "properties": {"uri": uri, "watch": watch}})
     }

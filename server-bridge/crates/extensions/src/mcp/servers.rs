@@ -43,7 +43,7 @@ const OF_WORKSPACE: [(&str, ExtensionLayer); 3] = [
     (".mcp.json", ExtensionLayer::Workspace),
 ];
 
-/// A server.
+/// A server of a user, from any layer.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     pub(super) name: String,

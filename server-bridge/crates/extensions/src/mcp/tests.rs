@@ -17,7 +17,7 @@ pub(super) async fn known(reachable: &[&str]) -> (McpServers, User) {
     let ledger = Ledger::new(store.clone(), router.clone());
     let reachable: Vec<String> = reachable.iter().map(|host| (*host).to_owned()).collect();
     let plugins = Plugins::new(ledger.clone(), store.clone(), &reachable);
-    // There is no administrator's document.
+    // The administrator has no document.
     let home = PathBuf::from("/nonexistent");
     (McpServers::new(ledger, store, router, home, &reachable, plugins), user)
 }

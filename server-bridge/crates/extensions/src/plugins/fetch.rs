@@ -100,7 +100,7 @@ enum Place {
 }
 
 impl Place {
-    /// Reads a source as it is typed.
+    /// Reads a source as a user types it.
     ///
     /// Fails with the reason as text.
     fn parse(source: &str) -> Result<Self, String> {

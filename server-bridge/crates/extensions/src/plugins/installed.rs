@@ -16,11 +16,11 @@ const HASH_DIGITS: usize = 12;
 /// A plugin, without the content of its files.
 #[derive(Debug)]
 pub(crate) struct Installed {
-    /// Its name.
+    /// The plugin's name.
     pub(crate) name: String,
     /// The hash of its files.
     pub(crate) hash: String,
-    /// Its parts.
+    /// The plugin's skills, roles, commands, hooks and servers.
     pub(crate) plugin: Plugin,
     /// The directory of its files in a workspace.
     pub(crate) root: String,

@@ -26,7 +26,7 @@ pub(super) enum Market {
 }
 
 impl Market {
-    /// Reads a source as it is typed.
+    /// Reads a source as a user types it.
     ///
     /// Fails with the reason as text.
     pub(super) fn parse(source: &str) -> Result<Self, String> {

@@ -64,7 +64,7 @@ impl ServiceLogins {
             let text = format!("the login with the channel {channel} could not be started: {why}");
             Error::refused("login_failed", text)
         };
-        // Checked before the browser leaves: once it comes back with a code, the login cannot be repeated.
+        // Checked before the browser leaves: once it returns with a code, the login cannot be repeated.
         self.0.requester.check(&app.domain).map_err(|error| failed(error.to_string()))?;
         let (domain, client_id) = (app.domain.clone(), app.client_id.clone());
         let login = Login::new(user.id, session, app, redirect_uri).map_err(failed)?;

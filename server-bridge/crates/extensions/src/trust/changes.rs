@@ -16,7 +16,7 @@ pub(super) fn since(kind: &str, item: &Item, approvals: &[Trust], workspace: &st
             && approval.name == item.name
             && approval.hash != item.hash
     };
-    // The oldest approvals come first.
+    // The oldest approvals are first.
     let before = approvals.iter().rfind(is_before)?;
     let files: Vec<(String, String)> = serde_json::from_str(&before.files_json).unwrap_or_default();
     Some(TrustChange {

@@ -56,7 +56,7 @@ pub struct Item {
 /// The items of a kind, and the problems of others.
 #[derive(Debug, Default)]
 pub struct Items {
-    /// The items.
+    /// The items that can be shown and approved.
     pub items: Vec<Item>,
     /// The problems of definitions that cannot be items.
     pub problems: Vec<Problem>,

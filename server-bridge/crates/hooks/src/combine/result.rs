@@ -18,7 +18,7 @@ pub enum Verdict {
     Deny,
 }
 
-/// The hook that a part of the result comes from.
+/// The hook to which a part of the result belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speaker {
     /// The hook's id; empty if some of the administrator's hooks could not be loaded.
@@ -92,7 +92,7 @@ impl Combined {
         (!texts.is_empty()).then(|| bounded(&texts.join("\n"), REASON_BYTES))
     }
 
-    /// The reasons of the verdict for people, each with the file or plugin that it comes from.
+    /// The reasons of the verdict for people, each with the file or plugin that defines its hook.
     pub fn for_people(&self) -> Vec<String> {
         let line = |reason: &Reason| {
             format!("{} ({}): {}", reason.speaker.origin, reason.speaker.layer.word(), reason.text)

@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value};
 
 use super::tools::{Argument, Unit, find, find_peer};
 
-/// The argument that holds a command line, in both dialects.
+/// The argument that contains a command line, in both dialects.
 const COMMAND: &str = "command";
 /// Our argument for a command as a list of words, which peers do not have.
 const WORDS: &str = "argv";

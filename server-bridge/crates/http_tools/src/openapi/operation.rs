@@ -199,7 +199,7 @@ impl Draft {
                 for (name, about) in properties {
                     if media == Media::Form && is_object(about) {
                         return Err(Problem::new(format!(
-                            "its field {name:?} is an object, which a form cannot hold"
+                            "its field {name:?} is an object, which a form cannot contain"
                         )));
                     }
                     let key = self.key(name, "body");

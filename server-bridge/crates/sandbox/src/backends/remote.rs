@@ -13,7 +13,7 @@ use crate::registry::{Registry, key_of};
 use crate::xbot;
 
 /// Registers the runner at the other end of `link`, and serves the link until it ends. The streams on it belong to the
-/// runner's process, whose driver goes on without the link.
+/// runner's process, whose driver continues without the link.
 pub(crate) async fn serve<L, F, Fut>(
     registry: &Arc<Registry>,
     tasks: &Tasks,

@@ -33,7 +33,7 @@ pub(super) enum Stage {
 pub(super) enum Fate {
     /// It resumes over the next link.
     Waits,
-    /// Nothing waits for it.
+    /// It is dropped, because nothing waits for it.
     Gone,
     /// No later link can answer it.
     Fails(SandboxError),
@@ -45,7 +45,7 @@ pub(super) enum Nature {
     Exec(ExecId),
     /// Resumes an exec that another caller started.
     Attach(ExecId),
-    /// Is carried out once, however often it is sent; with its name in words.
+    /// A change that is carried out once, however often it is sent; with its name as text.
     Change(ExecId, &'static str),
     /// Likewise, once all of its content was sent.
     Write(ExecId),
@@ -70,7 +70,8 @@ pub(super) struct Entry {
     pub(super) stage: Stage,
     /// Its events have no reader any more.
     pub(super) is_deaf: bool,
-    /// Its events have no reader, and the work goes on: arriving data is not drained, so that others can have it.
+    /// Its events have no reader, but the work continues: arriving data is not drained, so that other clients can get
+    /// it.
     pub(super) is_left: bool,
     pub(super) is_cancelled: bool,
     /// True if the request left this process, on any link.

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Leave(Arc<StreamState>),
     /// The exec's result arrived at its destination.
     Acknowledge(ExecId),
-    /// Use this link from now on, in place of the current one.
+    /// Use this link from now on, instead of the current one.
     Plug(Box<Plug>),
     /// End the link of this epoch, if it is the current one, with or without a last message.
     Unplug(Option<u64>, Option<Close>),
@@ -50,8 +50,8 @@ pub(crate) enum Command {
 /// Commands on their way to a driver. The queue of an idle runner takes no memory, unlike tokio's channel, which allocates room for
 /// 32 commands at the start (2 KiB).
 ///
-/// It is unbounded, but its content is bounded: at most 1,024 requests are in progress, each holds at most 256 KiB of unsent data,
-/// and a report of drained bytes covers at least 16 KiB of credit.
+/// The queue is unbounded, but its content is bounded: at most 1,024 requests are in progress, each has at most 256 KiB of unsent
+/// data, and a report of drained bytes covers at least 16 KiB of credit.
 pub(crate) fn commands() -> (UnboundedSender<Command>, UnboundedReceiver<Command>) {
     unbounded()
 }
@@ -155,7 +155,7 @@ impl LinkHandle {
         self.send(Command::Close(last_word));
     }
 
-    /// Sends a request. Later errors come as an event.
+    /// Sends a request. Later errors arrive as an event.
     pub(crate) fn open(&self, request: impl Into<Request>) -> Result<OpenStream, SandboxError> {
         self.open_with(request, AckMode::Auto)
     }
@@ -294,11 +294,11 @@ impl Drop for OpenStream {
     }
 }
 
-/// One item of a stream of data.
+/// A piece of data of a stream, or its end.
 #[derive(Debug)]
 pub(crate) enum Piece {
     Data(bytes::Bytes),
-    /// Nothing follows.
+    /// The answer; nothing follows it.
     Answer(proto::Message),
 }
 

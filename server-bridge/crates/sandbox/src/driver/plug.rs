@@ -16,7 +16,7 @@ use crate::link::{Link, LinkMessage};
 /// The reason why a link ended.
 #[derive(Debug)]
 pub(crate) enum LinkEnd {
-    /// The peer said goodbye with a reason, or hung up between frames.
+    /// The peer sent a goodbye with a reason, or closed the link between frames.
     Peer(Option<Close>),
     /// The socket failed.
     Failed(io::Error),

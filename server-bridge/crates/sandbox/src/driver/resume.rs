@@ -163,7 +163,8 @@ impl Table {
         }
     }
 
-    /// Opens parked streams, as far as there is room. Execs come last: all others are answered soon and make room.
+    /// Opens parked streams, as far as there is room. Execs are opened last: all other requests are answered soon and
+    /// make room.
     pub(super) fn reopen(&mut self, now: Instant) {
         self.reopen_at = None;
         let parked = std::mem::take(&mut self.parked);
@@ -266,7 +267,7 @@ impl Table {
         }
     }
 
-    /// The meaning of a stream's last frame for its reader; `None` if it goes on after all.
+    /// The meaning of a stream's last frame for its reader; `None` if the stream continues after all.
     pub(super) fn last_event(
         &mut self,
         mut entry: Box<Entry>,
@@ -282,7 +283,7 @@ impl Table {
                 Stage::Original | Stage::Attaching,
                 StreamEvent::Failed(SandboxError::Remote { kind: ErrorKind::NoSuchExec, .. }),
             ) if self.is_overtaking(&entry) => {
-                // The runner does nothing for this request, so it counts as unsent.
+                // The runner will not carry out this request, so it counts as unsent.
                 entry.is_sent = false;
                 self.try_later(entry, now);
                 return None;

@@ -2,7 +2,7 @@
 //!
 //! The mailbox is bounded although it refuses nothing: data in it is bounded by the stream's credit, small pieces are
 //! gathered, and the driver closes a link on which [`MAX_WAITING_MESSAGES`] other events wait, or [`MAX_WAITING_PIECES`]
-//! where each piece is a record of its own. Untaken events are dropped when a stream resumes over another link, which sends
+//! where each piece is a separate record. Untaken events are dropped when a stream resumes over another link, which sends
 //! them again: so lost links do not add up to more than one stream's credit.
 
 use std::collections::VecDeque;
@@ -30,11 +30,11 @@ pub(crate) enum StreamEvent {
     Message(Message),
     /// The answer; nothing follows.
     Answer(Message),
-    /// The request failed; nothing follows.
+    /// The request failed; nothing follows this event.
     Failed(SandboxError),
     /// The link has been down for a while; the stream waits for the next one.
     Interrupted,
-    /// The stream goes on, after [`StreamEvent::Interrupted`].
+    /// The stream continues, after [`StreamEvent::Interrupted`].
     Resumed,
 }
 
@@ -61,7 +61,7 @@ pub enum AckMode {
 /// The mode of reading a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
-    /// True if adjacent small pieces of data may become one: not where each frame holds a whole record.
+    /// True if adjacent small pieces of data may be merged: not if each frame contains a whole record.
     pub(super) gathers: bool,
     /// True if data counts as drained, and its result as arrived, only when the reader reports it.
     pub(super) is_manual: bool,

@@ -20,7 +20,7 @@ use crate::error::SandboxError;
 /// An event of a running command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExecEvent {
-    /// The process exists.
+    /// The command's process was started.
     Started {
         /// Its id on the runner's machine; informative.
         pid: u32,
@@ -40,7 +40,7 @@ pub enum ExecEvent {
     Exited(ExitStatus),
     /// All output was delivered. The last event.
     Finished(ExecOutcome),
-    /// The runner has been without a connection for a while; the command goes on there.
+    /// The runner has been without a connection for a while; the command continues there.
     Interrupted,
     /// The connection is back, after [`ExecEvent::Interrupted`]; nothing is missing.
     Resumed,
@@ -87,7 +87,8 @@ pub struct Collected {
 /// A running command. Dropping this before its last event cancels the command if this started it, and leaves it if this
 /// attached to it; see [`Exec::leave`].
 ///
-/// A lost connection does not end it: the command goes on, and so does this if the runner is back within 10 min.
+/// A lost connection does not end it: the command continues, and so does this handle if the runner is back within 10
+/// min.
 #[derive(Debug)]
 pub struct Exec {
     exec_id: ExecId,

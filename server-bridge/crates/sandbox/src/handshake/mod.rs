@@ -23,7 +23,7 @@ use crate::facts::RunnerFacts;
 use crate::limits::{CLOSE_TIMEOUT, MAX_LEFTOVER_BYTES};
 use crate::link::{Link, LinkMessage};
 
-/// The token in a runner's first message, in either dialect; `None` if the message is no registration.
+/// The token in a runner's first message, in either dialect; `None` if the message is not a registration.
 pub fn token_of(message: &LinkMessage) -> Option<String> {
     let LinkMessage::Text(text) = message else { return None };
     match Handshake::from_text(text) {
@@ -53,9 +53,9 @@ pub(crate) struct Admitted {
 /// The side that begins: a runner that dialled, or the server that attached to a byte stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// The runner registers at once.
+    /// The runner registers immediately.
     RunnerRegisters,
-    /// The server asks for it; unread output for an earlier client comes first and is dropped.
+    /// The server asks for the registration; unread output for an earlier client arrives first and is dropped.
     ServerAttaches,
 }
 

@@ -17,7 +17,7 @@ use crate::error::SandboxError;
 #[derive(Debug)]
 pub(super) struct Call {
     id: String,
-    /// The whole message.
+    /// The complete message.
     pub(super) text: String,
     /// Its share of the budget until the request has been sent.
     pub(super) account: Option<MessageAccount>,

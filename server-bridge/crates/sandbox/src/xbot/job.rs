@@ -113,7 +113,7 @@ impl Job {
             if total_bytes > XBOT_CONTENT_BYTES {
                 return Err(self.too_large(total_bytes));
             }
-            // As base64, or as JSON that needs no escapes.
+            // The size as base64, or as JSON without escapes.
             if !account.take((piece.len() as u64).div_ceil(3) * 4) {
                 let message =
                     format!("too much data is on its way to runner {}; try again in a moment", self.place);
@@ -174,7 +174,7 @@ impl Job {
     }
 }
 
-/// A request's name in words, such as `mkdir all`.
+/// A request's name as separate words, such as `mkdir all`.
 fn words(number: u16) -> String {
     let name = Request::TABLE.iter().find(|(other, ..)| *other == number).map_or("", |(_, name, _)| name);
     let mut words = String::new();

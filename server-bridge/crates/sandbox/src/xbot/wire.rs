@@ -132,7 +132,7 @@ pub(super) struct Fault {
     pub(super) code: String,
 }
 
-/// Words that end an error's text, and their meaning: most failures come as EIO.
+/// Texts at the end of an error's message, and their meaning: most failures are reported as EIO.
 const MEANINGS: &[(&str, ErrorKind)] = &[
     ("no such file or directory", ErrorKind::NotFound),
     ("file exists", ErrorKind::AlreadyExists),

@@ -60,7 +60,7 @@ pub(super) const TABLE: &[Row] = &[
         "a workspace's tool can use no secrets; add it to your own tools instead",
         "工作区的工具不能使用密钥；请把它添加为你自己的工具",
     ),
-    ("a workspace's file can hold no secrets", "工作区的文件不能含有密钥"),
+    ("a workspace's file cannot contain secrets", "工作区的文件不能含有密钥"),
     ("there is no field {}; the fields are {}", "没有字段 {0}；可用的字段有 {1}"),
     ("`{}` must be a string", "`{0}` 必须是字符串"),
     ("`{}` must be an object", "`{0}` 必须是对象"),
@@ -172,7 +172,10 @@ pub(super) const TABLE: &[Row] = &[
     ("the key {} occurs twice", "键 {0} 出现了两次"),
     ("the value of {} must be a string", "{0} 的值必须是字符串"),
     ("the value of {} must be a string, a number or a boolean", "{0} 的值必须是字符串、数字或布尔值"),
-    ("the list for {} can only hold strings, numbers and booleans", "{0} 的列表只能包含字符串、数字和布尔值"),
+    (
+        "the list for {} can only contain strings, numbers and booleans",
+        "{0} 的列表只能包含字符串、数字和布尔值",
+    ),
     (
         "Content-Type cannot contain a placeholder: it decides how the body is written",
         "Content-Type 不能含有占位符：它决定正文的写法",
@@ -273,7 +276,7 @@ pub(super) const TABLE: &[Row] = &[
         "the secret {} is not set for this host; its user has to set it first",
         "尚未为此主机设置密钥 {0}；须由用户先设置",
     ),
-    ("a list can only hold strings, numbers and booleans here", "此处的列表只能包含字符串、数字和布尔值"),
+    ("a list can only contain strings, numbers and booleans here", "此处的列表只能包含字符串、数字和布尔值"),
     (
         "an object cannot be used here; give a string, a number or a boolean",
         "此处不能使用对象；请给出字符串、数字或布尔值",
@@ -286,7 +289,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("JSON has no such number", "JSON 中没有这样的数字"),
     ("a key is not a text", "某个键不是文本"),
-    ("`<<` stands for fields only", "`<<` 只能用于字段"),
+    ("the value of `<<` must consist of fields", "`<<` 的值必须由字段组成"),
     (
         "the HTTP tool {} was changed or removed since this turn began, and nothing was sent; search for it again with the next message",
         "HTTP 工具 {0} 在本轮开始后已更改或移除，未发送任何内容；请在下一条消息中重新搜索",

@@ -395,7 +395,7 @@ async fn a_storm_of_changed_lists_is_one_change_and_disturbs_no_call() {
     }
     server.answer(&asked, json!({"content": []})).await;
     assert!(called.await.unwrap().is_ok());
-    // The clock stands still until everything has been handled.
+    // The clock does not advance until everything has been handled.
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(connection.take_stale() && !connection.take_stale());
     assert!(!connection.is_over());

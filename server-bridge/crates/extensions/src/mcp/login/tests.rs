@@ -110,7 +110,7 @@ async fn a_refresh_token_that_changes_each_time_is_used_once_by_all_that_wait() 
     let (one, other) = (world.client().await, world.client().await);
     assert_eq!(one.token().await.unwrap().as_deref(), Some("a1"));
     for round in 1..=3 {
-        // The server refused the token of both at once.
+        // The server refused the token of both clients at the same time.
         let (old, new) = (format!("a{round}"), format!("a{}", round + 1));
         let both = tokio::join!(one.renewed(&old, Some("Bearer")), other.renewed(&old, Some("Bearer")));
         assert_eq!((both.0.unwrap().unwrap(), both.1.unwrap().unwrap()), (new.clone(), new.clone()));

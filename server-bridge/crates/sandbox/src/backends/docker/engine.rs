@@ -1,4 +1,4 @@
-//! The calls to the Docker engine in a container's life, and the engine's errors in words that say what to do.
+//! The calls to the Docker engine during a container's life, and the engine's errors with advice on what to do.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -121,7 +121,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// Attaches to the standard streams; standard error goes to the log.
+    /// Attaches to the standard streams; standard error is copied to the log.
     pub(super) async fn attach(&self, name: &str) -> Result<ContainerLink, RouteError> {
         let options =
             AttachContainerOptionsBuilder::new().stream(true).stdin(true).stdout(true).stderr(true).build();
@@ -295,7 +295,7 @@ fn tell_why_anew(spec: &ContainerSpec, labels: &HashMap<String, String>) {
     }
 }
 
-/// The bytes of a container's output that belong to the link: its standard output. The rest goes to the log.
+/// The bytes of a container's output that belong to the link: its standard output. The rest is copied to the log.
 fn link_bytes(output: Result<LogOutput, Error>, container: &str) -> Option<io::Result<Bytes>> {
     match output {
         Ok(LogOutput::StdOut { message }) => Some(Ok(message)),

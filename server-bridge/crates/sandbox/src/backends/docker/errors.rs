@@ -1,4 +1,4 @@
-//! The engine's errors, in words that say what to do.
+//! The engine's errors, each with advice on what to do.
 
 use bollard::errors::Error;
 

@@ -15,7 +15,7 @@
 //! | `spec`, `names` | the configuration and the name of a container |
 //! | `engine`, `images`, `networks` | the calls to the engine; `pinned` is the image for all containers as long as the server runs |
 //! | `pull` | pulling that image if it is missing |
-//! | `errors` | the engine's errors in words that say what to do |
+//! | `errors` | the engine's errors, with advice on what to do |
 //! | `shared`, `user_state` | state that outlives a container: for all users, and for one |
 //! | `paths` | the engine's paths, if this server runs in a container |
 //! | [`own`] | operations of users on their whole container: commit, export, import, reset |

@@ -50,8 +50,8 @@ impl Names {
     }
 }
 
-/// A key of letters and digits stays as it is, any other is replaced by its digest after a dash, which no plain one
-/// contains.
+/// A key of letters and digits stays unchanged; any other key is replaced by its digest after a dash, which no
+/// unchanged key contains.
 fn plain_key(key: &str) -> String {
     let is_plain = (1..=CONTAINER_KEY_BYTES).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());

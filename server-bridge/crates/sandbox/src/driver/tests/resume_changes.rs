@@ -130,7 +130,7 @@ async fn file_that_was_sent_whole_gets_its_answer_over_the_next_link() {
 #[tokio::test(start_paused = true)]
 async fn file_whose_request_never_left_is_written_over_the_next_link() {
     let mut world = world().await;
-    // The link holds 64 unread messages.
+    // The link can queue 64 unread messages.
     let mut execs = Vec::new();
     for _ in 0..100 {
         execs.push(world.sandbox.exec(ExecRequest::argv(["sleep"])).await.unwrap());

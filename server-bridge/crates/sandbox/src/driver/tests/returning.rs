@@ -53,13 +53,13 @@ async fn command_that_comes_while_the_runner_is_away_for_an_update_runs_when_it_
     let mut early = world.sandbox.exec(ExecRequest::shell("early")).await.unwrap();
     assert_eq!(early.next().await, Some(ExecEvent::Interrupted), "its reader learns of it after 2 s");
     let mut late = world.fresh_sandbox().await.exec(ExecRequest::shell("late")).await.unwrap();
-    assert_eq!(late.next().await, Some(ExecEvent::Interrupted), "and who comes later at once");
+    assert_eq!(late.next().await, Some(ExecEvent::Interrupted), "a later reader learns of it at once");
     let sandbox = world.sandbox.clone();
     let question = tokio::spawn(async move { sandbox.mkdir_all(b"d", 0o755).await });
     // Longer than requests wait for a lost link.
     tokio::time::sleep(PROMISED - Duration::from_secs(5)).await;
     world.connect_again(2, 2).await;
-    assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "nobody was taken over");
+    assert!(matches!(events.recv().await.unwrap(), RunnerEvent::Online { .. }), "there was no takeover");
     let (stream, request) = world.runner.opened().await;
     assert!(matches!(request, Request::MkdirAll(_)), "{request:?}");
     world.runner.send(stream, Done {}, true);

@@ -18,7 +18,7 @@ use machine::{Connection, Machine, byte, channel_of, totals};
 /// The number of schedules of an ordinary run.
 const SCHEDULES: u64 = 1_000;
 
-/// The number of links of one schedule that break; the next one holds.
+/// The number of links of one schedule that break; the link after them does not.
 const CUTS: u64 = 12;
 
 /// SplitMix64.

@@ -111,7 +111,7 @@ async fn the_clock_decides_what_timed_out() {
         assert_eq!(
             (outcome.code, outcome.signal),
             (Some(exit_code), None),
-            "the runner's own word, never a guess"
+            "the runner's own value, never a guess"
         );
         assert_eq!((outcome.timed_out, outcome.still_open), (timed_out, still_open));
     }

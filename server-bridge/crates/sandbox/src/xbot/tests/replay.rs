@@ -360,7 +360,7 @@ fn expect_fault(error: &SandboxError, answer: &Value, asked: &Value) {
         _ => "io",
     };
     assert_eq!(error.kind(), expected, "{asked} {answer}");
-    assert!(!error.to_string().contains("resolved to"), "no resolved path is told");
+    assert!(!error.to_string().contains("resolved to"), "no resolved path is revealed");
 }
 
 #[tokio::test(start_paused = true)]

@@ -99,7 +99,7 @@ async fn looked(engine: &Engine, words: &str) -> String {
             }
         }
     };
-    timeout(DEADLINE, look).await.unwrap_or_else(|_| panic!("nothing says {words:?}"))
+    timeout(DEADLINE, look).await.unwrap_or_else(|_| panic!("nothing contains {words:?}"))
 }
 
 #[tokio::test]

@@ -312,7 +312,7 @@ impl Connection {
             self.session.fail(stream, &WireError::new(ErrorKind::NoSuchExec, "it never arrived"));
             return None;
         };
-        assert!(!job.is_acknowledged, "attached to what was acknowledged");
+        assert!(!job.is_acknowledged, "attached to an acknowledged exec");
         assert!((job.floor..=job.produced).contains(&attach.offset), "{attach:?} of {job:?}");
         self.session.set_input_offset(stream, job.input_bytes);
         self.send(stream, Attached { input_bytes: job.input_bytes }, false);
@@ -331,7 +331,7 @@ impl Connection {
         match self.streams.get_mut(&stream) {
             Some(Work::Exec { id, .. }) => {
                 let job = machine.jobs.get_mut(id).unwrap();
-                assert!(!job.input_ended, "input behind its end");
+                assert!(!job.input_ended, "input after its end");
                 let expected: Vec<u8> =
                     (job.input_bytes..).take(bytes.len()).map(|at| byte(job.seed, at)).collect();
                 assert!(*bytes == expected, "{} wrong bytes of input at {}", bytes.len(), job.input_bytes);

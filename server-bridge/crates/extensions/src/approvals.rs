@@ -1,4 +1,4 @@
-//! What users approve in a workspace, identified by the hash of what runs; every change is audited.
+//! Approvals that users give for things in a workspace, identified by the hash of what runs; every change is audited.
 
 use std::collections::HashSet;
 
@@ -22,8 +22,8 @@ pub(crate) struct Approval<'a> {
     pub(crate) files: &'a [(String, String)],
 }
 
-/// Where a workspace is: its machine and its directory. It is part of every approved hash, so that an approval for one
-/// repository does not apply to another.
+/// The location of a workspace: its machine and its directory. It is part of every approved hash, so that an approval
+/// for one repository does not apply to another.
 pub(crate) fn workspace_of(sandbox: &Sandbox) -> String {
     format!("{}:{}", sandbox.place(), sandbox.facts().workspace)
 }

@@ -37,13 +37,13 @@ pub(crate) async fn managed(home: &Path, name: &str, most_bytes: u64) -> Option<
     })
 }
 
-/// A trouble in a document of hooks, as a problem for people.
+/// Converts a problem in a document of hooks to the form for clients.
 pub(crate) fn of_hooks(trouble: &Trouble) -> Problem {
     let hooks::config::Problem { place, text, .. } = &trouble.problem;
     Problem::of(&trouble.origin, text).at(place)
 }
 
-/// What a path of a workspace leads to.
+/// The target of a path of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AtPath {
     /// A file with this SHA-256, in hexadecimal digits.

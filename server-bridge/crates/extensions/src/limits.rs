@@ -33,7 +33,7 @@ pub const HOOK_TRIAL_PAYLOAD_BYTES: usize = 256 * 1024;
 /// How much a trial shows of a handler's standard output and of its standard error, in bytes each.
 pub const HOOK_TRIAL_OUTPUT_BYTES: usize = 16 * 1024;
 
-/// The largest number of things that one question about trust shows and approves.
+/// The largest number of items that one question about trust shows and approves.
 pub const TRUST_SHOWN: usize = 50;
 
 /// The number of tools that a search finds if it does not specify a number.
@@ -101,7 +101,7 @@ pub const MCP_ROUNDS: usize = 16;
 pub const MCP_TASK_POLL: Duration = Duration::from_secs(1);
 /// The shortest and the longest such pause.
 pub const MCP_TASK_POLL_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
-/// The largest number of answers of a model that a server may ask for during one call.
+/// The largest number of times that a server may ask a model during one call.
 pub const MCP_SAMPLES_PER_CALL: usize = 8;
 /// The longest answer of a model to a server, in tokens.
 pub const MCP_SAMPLE_TOKENS: u32 = 4096;
@@ -273,7 +273,7 @@ pub const LOG_LINES_UNLESS_TOLD: usize = 100;
 /// The largest total size of the log lines that one call shows, in bytes.
 pub const LOG_RESULT_BYTES: usize = 64 * 1024;
 
-/// The time limit for finding out which of the things that skills need a machine lacks.
+/// The time limit for finding out which programs and variables that skills need are missing on a machine.
 pub const NEEDS_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the result of such a look-up is kept.
 pub const NEEDS_REMEMBERED: Duration = Duration::from_secs(300);

@@ -35,7 +35,7 @@ pub trait Offers: Send + Sync {
 /// The tools of a source, and the services that they belong to.
 #[derive(Clone, Default)]
 pub struct Offer {
-    /// The services' names, which tell models when to search.
+    /// The services' names, by which models know when to search.
     pub(crate) services: Vec<String>,
     pub(crate) tools: Vec<Offered>,
     /// The services that cannot be asked for their tools, with the reasons.
@@ -105,7 +105,7 @@ const WEIGHTS: [f64; 3] = [3.0, 1.0, 0.5];
 /// text loses.
 const BM25: (f64, f64) = (1.2, 0.4);
 
-/// The tool that finds tools.
+/// The tool `search_tools`.
 struct SearchTools {
     offer: Arc<Offer>,
     index: Arc<LazyIndex>,
@@ -114,7 +114,7 @@ struct SearchTools {
     description: String,
 }
 
-/// The words of tools, read when a turn first searches: most never do.
+/// The index of tools, built when a turn first searches, which most turns never do.
 type LazyIndex = LazyLock<Index, Box<dyn FnOnce() -> Index + Send>>;
 
 /// An index of the words of tools.

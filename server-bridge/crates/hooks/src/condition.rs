@@ -11,9 +11,9 @@ use crate::glob::fits;
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Our name of the tool.
+    /// Our name for the tool.
     pub tool: String,
-    /// Our arguments.
+    /// The arguments under our names.
     pub input: Map<String, Value>,
     /// The call's id.
     pub id: String,

@@ -37,7 +37,7 @@ pub enum Action {
     McpTool {
         /// The server's name.
         server: String,
-        /// The server's own name of the tool.
+        /// The server's own name for the tool.
         tool: String,
         /// The arguments, with `${…}` for values of the payload.
         input: Map<String, Value>,

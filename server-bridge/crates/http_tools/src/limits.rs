@@ -30,7 +30,7 @@ pub const DEPTH: usize = 32;
 pub const EXPRESSION_BYTES: usize = 512;
 /// The largest number of values of an answer from which something is extracted, and of the extracted values.
 pub const ANSWER_VALUES: usize = 200_000;
-/// A text counts as one additional value for each of these many bytes.
+/// A text counts as one additional value per this many bytes.
 pub const TEXT_BYTES_PER_VALUE: usize = 32;
 /// The largest number of patterns in an expression.
 pub const PATTERNS: usize = 2;

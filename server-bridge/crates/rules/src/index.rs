@@ -16,7 +16,7 @@ pub(crate) type Number = u32;
 /// The rules of one effect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// The rules `*`.
+    /// The rules about everything, `*`.
     everything: Vec<Number>,
     tools: HashMap<String, ToolIndex>,
     servers: HashMap<String, Vec<Number>>,

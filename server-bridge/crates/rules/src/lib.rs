@@ -24,7 +24,7 @@
 //! | [`explain`] | the verdict on each part of a call |
 //! | [`mod@dangerous`] | built-in rules that ask before dangerous commands |
 //! | [`named`] | the files that a command names, for its approval |
-//! | [`names`] | our names of tools, and those of peers |
+//! | [`names`] | our names for tools, and those of similar products |
 //! | [`limits`] | every limit |
 //! | `findings` | the matching rules of each part of a call |
 //! | `index` | finds the rules that may match a call |

@@ -93,7 +93,7 @@ const INTERPRETERS: &[&str] =
 const LOOKS: &[&str] =
     &["CDPATH", "GCONV_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PERL5LIB", "PYTHONPATH", "RUBYLIB"];
 
-/// The names in a line for a shell. The variables in `roots` stand for the workspace's root.
+/// The names in a shell line. The variables in `roots` are replaced with the workspace's root.
 pub fn of_line(line: &str, roots: &[&str]) -> Named {
     let mut names = Names::default();
     let line = names.rooted(line, roots);
@@ -334,7 +334,7 @@ fn has_code(words: &[Word]) -> bool {
             || ["-c", "-e", "-m"].iter().any(|option| text.starts_with(option))
     };
     let mut options = options.peekable();
-    // Without a file, the code comes from standard input.
+    // Without a file, the code is read from standard input.
     words.iter().all(|word| word.text.starts_with('-') && word.text.len() > 2) || options.any(is_code)
 }
 

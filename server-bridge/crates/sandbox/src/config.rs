@@ -11,7 +11,7 @@ use crate::subnets::SubnetPool;
 /// The configuration of a [`crate::SandboxRouter`].
 #[derive(Debug, Clone, Default)]
 pub struct RouterConfig {
-    /// The Docker backend; absent: not enabled.
+    /// The Docker backend; not enabled when absent.
     pub docker: Option<DockerConfig>,
     /// The server itself as a place.
     pub local: LocalConfig,
@@ -39,11 +39,11 @@ pub struct DockerConfig {
     pub image: String,
     /// The statically linked `sandbridge-runner`, an absolute path on the engine's machine.
     pub runner_static: Option<PathBuf>,
-    /// Memory of one container, in bytes.
+    /// The memory limit of one container, in bytes.
     pub memory_bytes: i64,
-    /// Processes and threads of one container.
+    /// The limit on processes and threads of one container.
     pub pids: i64,
-    /// CPUs of one container; no limit when absent.
+    /// The limit on CPUs of one container; no limit when absent.
     pub cpus: Option<f64>,
     /// The network that containers join.
     pub network: ContainerNetwork,
@@ -60,7 +60,7 @@ pub struct DockerConfig {
     pub workspace_dir: Option<PathBuf>,
     /// How long a container runs without a request before it is stopped; without end when absent.
     pub idle_stop: Option<Duration>,
-    /// The only hosts that containers' runners send HTTP requests to, as `--http-allow` of a runner takes them.
+    /// The only hosts that containers' runners send HTTP requests to, in the form of a runner's option `--http-allow`.
     pub http_allow: Vec<String>,
     /// Directories of this server and their paths on the engine's machine, for a server in a container.
     pub path_map: Vec<(PathBuf, PathBuf)>,
@@ -98,6 +98,6 @@ pub struct LocalConfig {
     pub runner: Option<PathBuf>,
     /// The directory in which `KEY/workspace` and `KEY/state` are made for each user who uses it.
     pub workspaces: PathBuf,
-    /// The only hosts that these runners send HTTP requests to, as `--http-allow` of a runner takes them.
+    /// The only hosts that these runners send HTTP requests to, in the form of a runner's option `--http-allow`.
     pub http_allow: Vec<String>,
 }

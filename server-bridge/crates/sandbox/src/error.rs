@@ -9,7 +9,7 @@ use proto::{ErrorKind, WireError};
 use crate::facts::harmless;
 use crate::limits::ERROR_TEXT_BYTES;
 
-/// Why an operation on a [`crate::Sandbox`] failed.
+/// The reason why an operation on a [`crate::Sandbox`] failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
     /// The runner is not connected; nothing was sent.
@@ -64,7 +64,7 @@ pub enum SandboxError {
     ApprovalRequired {
         /// The runner's name.
         runner: String,
-        /// The user of its machine.
+        /// The user that the command names.
         user: String,
     },
     /// The runner cannot replace its own program; nothing was sent.
@@ -198,7 +198,7 @@ impl RouteError {
     }
 }
 
-/// Why an operation on a user's whole container failed.
+/// The reason why an operation on a user's whole container failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContainerError {
     /// The engine does not answer, or could not carry out the operation.

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::limits::EXPECTED_WITHIN;
 
-/// User and name of a runner.
+/// The user's key and the name of a runner.
 type Key = (String, String);
 
 /// The runners that have not dialled in again yet.

@@ -32,7 +32,7 @@ pub struct RunnerFacts {
     pub capabilities: Vec<String>,
     /// Landlock's ABI version, 0 if there is none.
     pub landlock_abi: u32,
-    /// How whole process trees are killed there.
+    /// The way in which whole process trees are killed there.
     pub kill_tier: String,
     /// The layers of confinement, each with true if it is in effect.
     pub layers: Vec<Layer>,
@@ -47,7 +47,7 @@ pub struct RunnerFacts {
     /// The users that commands run as there, unless they only run as the runner's own user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<RunAsNames>,
-    /// Why its last update failed.
+    /// The reason why its last update failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_error: Option<String>,
 }

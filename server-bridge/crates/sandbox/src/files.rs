@@ -12,13 +12,13 @@ use crate::upload::Upload;
 /// The part of a file to read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Range {
-    /// First byte.
+    /// The offset of the first byte.
     pub offset: u64,
     /// At most this many bytes; to the end when absent.
     pub length: Option<u64>,
 }
 
-/// How a file is written.
+/// Options for writing a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Permission bits; the old file's, or 0o644, when absent.

@@ -290,7 +290,7 @@ impl Sandbox {
 pub struct DownloadRequest {
     /// `http` or `https`.
     pub url: String,
-    /// The file.
+    /// The path of the file on the runner's machine.
     pub path: Vec<u8>,
     /// Permission bits; the old file's, or 0o644, when absent.
     pub mode: Option<u32>,
@@ -300,7 +300,7 @@ pub struct DownloadRequest {
     pub max_bytes: u64,
     /// Fails with `precondition_failed` unless the content has this SHA-256.
     pub sha256: Option<[u8; 32]>,
-    /// As [`WriteOptions::present`].
+    /// See [`WriteOptions::present`].
     pub present: Option<Present>,
 }
 

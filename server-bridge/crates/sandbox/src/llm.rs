@@ -65,7 +65,7 @@ impl LlmAnswer {
         self.head.status
     }
 
-    /// Names in lower case and values.
+    /// The headers: names in lower case, and values.
     pub fn headers(&self) -> &[(String, String)] {
         &self.head.headers
     }

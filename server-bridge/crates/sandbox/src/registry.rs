@@ -81,7 +81,7 @@ impl Disconnect {
     }
 }
 
-/// User and name.
+/// The user's key and the runner's name.
 pub(crate) type Key = (String, String);
 
 /// One process of a runner, and its newest link.
@@ -145,7 +145,7 @@ impl Registry {
         (life.is_online() || life.link.is_returning()).then(|| life.link.clone())
     }
 
-    /// The same; for a runner that is expected after the server's start, once it has arrived.
+    /// The runner's link; for a runner that is expected after the server's start, once it has arrived.
     pub(crate) async fn awaited_link(&self, user_key: &str, runner: &str) -> Option<LinkHandle> {
         let key = (user_key.to_owned(), runner.to_owned());
         self.expected.wait(&key, || self.link(user_key, runner)).await
@@ -225,7 +225,7 @@ impl Registry {
         let reason = format!("another runner with this token connected from {new_hostname}");
         let was_online = old.is_online();
         old.link.close(Some(Close::new(CloseCode::Replaced, reason)));
-        // A disconnected one counts as restarted.
+        // A disconnected runner counts as restarted.
         if was_online {
             let (user_key, name) = key_of(admitted);
             let old_hostname = old.link.facts().hostname.clone();

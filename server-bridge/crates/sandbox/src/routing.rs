@@ -62,7 +62,7 @@ impl RouteRequest {
 /// The users who may run commands on the server itself; these are confined all the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LocalPolicy {
-    /// Nobody.
+    /// No user.
     #[default]
     Off,
     /// Admins.
@@ -139,7 +139,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The place with that name for users.
+    /// The place that users know by this name.
     pub fn named(name: &str) -> Self {
         match name {
             DOCKER => Self::Docker,

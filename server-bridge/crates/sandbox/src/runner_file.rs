@@ -20,7 +20,7 @@ struct Stamp {
 /// A runner whose content is known.
 #[derive(Debug, Clone)]
 pub struct KnownRunner {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
     /// SHA-256 of its content, in hexadecimal digits.
     pub sha256: String,

@@ -32,9 +32,9 @@ pub struct GrepQuery {
     pub path: Vec<u8>,
     /// A pattern as [`GlobQuery::pattern`]; one without a slash is matched against the name alone.
     pub include: Option<String>,
-    /// True if upper and lower case are the same.
+    /// True to ignore differences between upper and lower case.
     pub ignore_case: bool,
-    /// How many lines around each matching one are wanted.
+    /// The number of lines to include around each match.
     pub context_lines: u32,
     /// True to search what `.gitignore` files exclude, too.
     pub ignored: bool,

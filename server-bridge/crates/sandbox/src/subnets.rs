@@ -43,7 +43,7 @@ impl SubnetPool {
     pub(crate) fn free(self, used: &[Subnet]) -> impl Iterator<Item = Subnet> {
         let size = Subnet { first: 0, prefix: USER_SUBNET_PREFIX }.size();
         let all = (0..self.networks()).map(move |number| Subnet {
-            // The range's last address is the highest possible one.
+            // Saturates, because a range cannot extend beyond the last address.
             first: self.0.first + u32::try_from(u64::from(number) * size).unwrap_or(u32::MAX),
             prefix: USER_SUBNET_PREFIX,
         });

@@ -10,7 +10,7 @@ use crate::limits::RUNNING_LOOK_TIMEOUT;
 /// Requests the update; see [`crate::SandboxRouter::update_runner`].
 pub(crate) async fn update(link: &LinkHandle) -> Result<usize, SandboxError> {
     if link.is_returning() {
-        // It left for an update.
+        // The runner has already left for an update.
         return Ok(0);
     }
     if !link.facts().can_update() {

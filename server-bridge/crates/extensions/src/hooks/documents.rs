@@ -23,7 +23,7 @@ use crate::limits::HOOK_FILE_BYTES;
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "hooks.json";
 
-/// The kind of the approvals of hooks.
+/// The kind under which approvals of hooks are stored.
 pub(super) const KIND: &str = "hook";
 
 /// The name of the user's own document, for people.

@@ -130,7 +130,7 @@ impl trust::Source for HookRunner {
     }
 }
 
-/// A hook as something that needs approval.
+/// A workspace's hook, as an item that needs approval.
 fn item(hook: &Hook, is_approved: bool) -> trust::Item {
     trust::Item {
         name: format!("{} {}", hook.origin, hook.place),

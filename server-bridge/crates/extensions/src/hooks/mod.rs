@@ -11,7 +11,7 @@
 //! | `documents` | the documents of all layers |
 //! | `turns` | the hooks of the turns in progress |
 //! | `happenings` | places in a turn as events of hooks |
-//! | `words` | results of hooks, as the engine takes them |
+//! | `words` | results of hooks in the engine's form |
 //! | `run` | running handlers, within their time |
 //! | `command` | a command on the user's machine, recorded |
 //! | `request` | an HTTP request |

@@ -92,7 +92,7 @@ pub(super) struct Turns(Mutex<State>);
 #[derive(Default)]
 struct State {
     turns: HashMap<TurnId, Arc<TurnHooks>>,
-    /// For each chat that was seen, the ids of hooks that ran and run only once.
+    /// For each chat, the ids of the once-only hooks that have run.
     sessions: HashMap<ChatId, HashSet<String>>,
 }
 

@@ -32,7 +32,7 @@ const OF_WORKSPACE: &str = ".sandbridge/http-tools.json";
 /// The name of the user's own tools, as shown to people.
 const OWN: &str = "your tools";
 
-/// The kind of the approvals of tools.
+/// The kind under which approvals of tools are stored.
 pub(super) const KIND: &str = "http_tool";
 
 /// A tool that a document defines.

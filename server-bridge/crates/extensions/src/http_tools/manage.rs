@@ -37,7 +37,7 @@ impl HttpTools {
         Ok(HttpToolList { tools, problems })
     }
 
-    /// Adds a tool of the user's own, or replaces it. Its secrets stay as long as its server does. Audited.
+    /// Adds one of the user's own tools, or replaces it. Its secrets stay as long as its server does. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if the document is not valid; [`Error::Store`].
@@ -54,7 +54,7 @@ impl HttpTools {
         self.save(user, &tool, &BTreeMap::new()).await
     }
 
-    /// Removes a tool of the user's own, with its secrets. Audited.
+    /// Removes one of the user's own tools, with its secrets. Audited.
     ///
     /// # Errors
     /// [`Error::Refused`] if there is none; [`Error::Store`].

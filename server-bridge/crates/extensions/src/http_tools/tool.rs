@@ -110,7 +110,7 @@ impl agent::tool::Tool for Tool {
 struct HttpCall {
     called: Arc<Called>,
     sender: Arc<dyn Sends>,
-    /// The method and the address, with the names of secrets in their places.
+    /// The method and the address, with the names of secrets instead of their values.
     request: String,
     hint: String,
     arguments: Map<String, Value>,

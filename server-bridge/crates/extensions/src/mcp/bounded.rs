@@ -76,7 +76,7 @@ pub(super) enum Unsent<E: std::error::Error + 'static> {
     /// The transport failed.
     #[error(transparent)]
     Transport(E),
-    /// The server does not read.
+    /// The server does not read what is sent to it.
     #[error("it does not read what is sent to it")]
     Late,
 }

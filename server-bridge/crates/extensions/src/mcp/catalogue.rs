@@ -175,7 +175,7 @@ impl Inner {
             listing.prompts.clone_from(&prompts);
             listing.era = connection.era();
             listing.has_resources = connection.has_resources();
-            // Stored even if nothing changed, because the listing with the oldest store time is removed first.
+            // Stored even if nothing changed, because the listing that was stored longest ago is removed first.
             let catalogue = McpCatalogue {
                 place: place.clone(),
                 server: server.name.clone(),

@@ -322,7 +322,7 @@ fn is_variable(name: &str) -> bool {
         && letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A word of a command, as a shell would need it.
+/// A word of a command, quoted for a shell if necessary.
 fn shown(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@=,+%".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
@@ -361,7 +361,8 @@ pub(super) fn request(command: &str, args: &[String], env: &BTreeMap<String, Str
     request
 }
 
-/// A word in double quotes for a shell that replaces `${NAME}` and `${NAME:-default}` in it, and takes everything else as it is.
+/// A word in double quotes for a shell that replaces `${NAME}` and `${NAME:-default}` in it, and leaves everything else
+/// unchanged.
 fn expanded(word: &str) -> String {
     let mut quoted = "\"".to_owned();
     let mut rest = word;

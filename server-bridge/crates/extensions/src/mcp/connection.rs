@@ -54,7 +54,7 @@ pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
     calls: Calls,
     is_stale: Arc<AtomicBool>,
-    /// Its resources that are watched.
+    /// The server's resources that are watched.
     pub(super) watched: Watched,
     /// Its tools, as last listed and recorded. The task that lists them holds the lock.
     pub(super) verified: AsyncMutex<Option<Verified>>,

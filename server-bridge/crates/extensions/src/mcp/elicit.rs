@@ -14,7 +14,7 @@ const NO: &str = "No";
 const DEFAULT: &str = "Use the suggested value";
 const DONE: &str = "I have done that";
 
-/// Asks a user one question, with answers to choose from; `None` if nobody answers.
+/// Asks a user one question, with answers to choose from; `None` if the user does not answer.
 pub(super) trait Asker {
     async fn ask(&self, question: &Question) -> Option<String>;
 }

@@ -79,7 +79,7 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// True if the server says that it changes nothing.
+    /// True if the server claims that the tool changes nothing.
     pub(super) fn says_it_only_reads(&self) -> bool {
         self.annotations.get("readOnlyHint") == Some(&Value::Bool(true))
     }

@@ -1,4 +1,4 @@
-//! Logins to servers that require one: OAuth 2.1 with PKCE, as crate `rmcp` speaks it.
+//! Logins to servers that require one: OAuth 2.1 with PKCE, as crate `rmcp` implements it.
 //!
 //! ```text
 //!   login: 401 and its challenge ─▶ the provider's metadata ─▶ a client's id ─▶ the page for the user's browser
@@ -94,7 +94,7 @@ impl Who {
     }
 }
 
-/// The beginning of a login.
+/// The parameters of a login that begins.
 pub(super) struct Start<'a> {
     pub(super) redirect_uri: &'a str,
     pub(super) client_id: Option<&'a str>,

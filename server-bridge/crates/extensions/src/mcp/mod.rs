@@ -14,7 +14,7 @@
 //! | `config` | one server's definition, and what runs for it |
 //! | `servers` | the servers of all layers |
 //! | `names` | names of tools for models |
-//! | `lists` | what a server lists, page by page |
+//! | `lists` | reading a server's lists, page by page |
 //! | `listing` | the tools that a server listed, pinned by hash |
 //! | `connection` | a connection: its calls, and the server's requests in the meantime |
 //! | `client` | the answers to a server's requests, and the handling of its notifications |

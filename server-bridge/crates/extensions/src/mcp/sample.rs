@@ -19,7 +19,7 @@ const CALL: &str = "Allow it until this call ends";
 /// The code for a request that the user refused.
 const REJECTED: ErrorCode = ErrorCode(-1);
 
-/// The error for a request that nobody allowed.
+/// The error for a request that was not allowed.
 pub(super) fn refused(why: &'static str) -> ErrorData {
     ErrorData::new(REJECTED, why, None)
 }

@@ -27,7 +27,7 @@ use crate::plugins::Installed;
 /// The administrator's file in the server's home directory.
 const MANAGED: &str = "mcp.json";
 
-/// The kind of the approvals of servers.
+/// The kind under which approvals of servers are stored.
 pub(super) const KIND: &str = "mcp_server";
 
 /// The field of a user's own server that shows that it has secrets, which are stored separately.

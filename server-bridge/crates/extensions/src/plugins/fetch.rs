@@ -5,7 +5,7 @@
 //! | `https://HOST/PATH` | a `.tar.gz` or `.zip` archive |
 //! | `npm:NAME[@VERSION]` | a package of npm's registry |
 //! | `github:OWNER/REPOSITORY[@REVISION][#DIRECTORY]` | a repository, or a directory of one |
-//! | `PLUGIN@github:OWNER/REPOSITORY` | a plugin of the marketplace that a repository is |
+//! | `PLUGIN@github:OWNER/REPOSITORY` | a plugin of the marketplace in a repository |
 //! | `PLUGIN@MARKETPLACE` | a plugin of a marketplace that the user added |
 //! | `shelf:OWNER/NAME` | a plugin that a user of this server shares |
 
@@ -167,7 +167,7 @@ fn github(repository: &str, revision: &str, directory: &str) -> Option<Place> {
     Some(Place::Archive { url, directory: directory.as_str().to_owned(), name })
 }
 
-/// `NAME` or `@SCOPE/NAME`.
+/// True for `NAME` or `@SCOPE/NAME`.
 fn is_package(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain);
@@ -177,18 +177,18 @@ fn is_package(text: &str) -> bool {
     }
 }
 
-/// The name of a plugin, a marketplace, an owner or a repository.
+/// True for a valid name of a plugin, a marketplace, an owner or a repository.
 fn is_name(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !text.is_empty() && !text.starts_with('.') && text.chars().all(is_plain)
 }
 
-/// `OWNER/REPOSITORY`.
+/// True for `OWNER/REPOSITORY`.
 pub(super) fn is_repository(text: &str) -> bool {
     text.split_once('/').is_some_and(|(owner, name)| is_name(owner) && is_name(name))
 }
 
-/// A branch, a tag, a commit or a version.
+/// True for a valid branch, tag, commit or version.
 pub(super) fn is_revision(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/');
     !text.is_empty()

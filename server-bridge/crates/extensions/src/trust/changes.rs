@@ -1,4 +1,4 @@
-//! What changed since the last approval of something with the same name in the same workspace.
+//! The changes since the last approval of an item with the same name in the same workspace.
 
 use std::collections::BTreeMap;
 

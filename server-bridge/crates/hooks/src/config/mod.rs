@@ -64,10 +64,10 @@ pub struct Problem {
 /// A document that cannot be used at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    /// It is too large.
+    /// The document is too large.
     #[error("the document has {0} bytes, and at most {DOCUMENT_BYTES} are allowed")]
     TooLarge(usize),
-    /// It is not JSON.
+    /// The document is not valid JSON.
     #[error("the document is not valid JSON: {0}")]
     NotJson(String),
     /// A part on which everything depends has the wrong type.

@@ -20,13 +20,13 @@ pub(super) type Argument = (&'static str, &'static str, Unit);
 
 /// A tool with its names and arguments.
 pub(super) struct Tool {
-    /// Our name.
+    /// Our name for the tool.
     pub(super) own: &'static str,
     /// The names in peers' hooks; the first one is sent.
     pub(super) peers: &'static [&'static str],
     /// The arguments that differ between the dialects.
     pub(super) arguments: &'static [Argument],
-    /// Our names of the arguments that identify what a call acts on.
+    /// Our names for the arguments that identify what a call acts on.
     subjects: &'static [&'static str],
 }
 

@@ -28,7 +28,7 @@ pub struct HookDocument {
     pub text: String,
 }
 
-/// An MCP server.
+/// An MCP server that a plugin defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
     /// The place of its definition: a file, or a field of the manifest.

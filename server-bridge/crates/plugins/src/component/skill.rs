@@ -8,7 +8,7 @@ use crate::text::line;
 use crate::tools::Tool;
 use crate::tree::PluginPath;
 
-/// A skill.
+/// A skill of a plugin or a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
     /// Its name, which is that of its directory.

@@ -96,8 +96,8 @@ fn code(text: &str) -> Option<(&str, &str)> {
     (!code.trim().is_empty()).then_some((code, rest))
 }
 
-/// A path at the beginning of a text, and the rest of the text. A word without a period or a slash is the name of a
-/// person.
+/// A path at the beginning of a text, and the rest of the text. A word without a period or a slash counts as a person's
+/// name.
 fn file(text: &str) -> Option<(&str, &str)> {
     let ends = |letter: char| {
         letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | '(' | ')' | '<' | '>' | ',' | ';')

@@ -53,7 +53,7 @@ impl Inside<'_> {
         }
     }
 
-    /// `su -c TEXT`.
+    /// Reads the text of `su -c TEXT`.
     pub(super) fn text_option(&mut self) {
         let words = self.segment.words.clone();
         for (at, word) in words.iter().enumerate().skip(1) {

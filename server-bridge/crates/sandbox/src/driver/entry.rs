@@ -47,7 +47,7 @@ pub(super) enum Nature {
     Attach(ExecId),
     /// A change that is carried out once, however often it is sent; with its name as text.
     Change(ExecId, &'static str),
-    /// Likewise, once all of its content was sent.
+    /// A write that is carried out once, after all of its content was sent.
     Write(ExecId),
     /// Takes effect each time it is sent.
     Control(&'static str),
@@ -87,7 +87,7 @@ pub(super) struct Entry {
     pub(super) knows_exit: bool,
     /// The file whose bytes the reader gets.
     pub(super) opened: Option<FileOpened>,
-    /// Bytes that the reader drained in all.
+    /// The number of bytes that the reader drained in total.
     pub(super) drained_bytes: u64,
     /// This many of the next drained bytes arrived over earlier links: they give no credit on this one.
     pub(super) uncredited_bytes: u64,

@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Cancel(Arc<StreamState>),
     /// Stop the work; the answer is not wanted.
     Abandon(Arc<StreamState>),
-    /// Let the work go on; no reader here waits for an answer.
+    /// Let the work continue; no reader here waits for an answer.
     Leave(Arc<StreamState>),
     /// The exec's result arrived at its destination.
     Acknowledge(ExecId),
@@ -68,7 +68,7 @@ pub(crate) struct LinkHandle {
 /// The party that started a runner, which determines when the runner ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartedBy {
-    /// A user, on their machine: its commands go on without this server.
+    /// A user, on their machine: its commands continue without this server.
     User,
     /// This server, which ends it when it stops.
     Server,
@@ -270,7 +270,7 @@ impl OpenStream {
         }
     }
 
-    /// Lets the work go on without a reader.
+    /// Lets the work continue without a reader.
     pub(crate) fn leave(mut self) {
         if !std::mem::replace(&mut self.is_over, true) {
             self.link.send(Command::Leave(Arc::clone(&self.state)));

@@ -178,7 +178,7 @@ impl Presence {
         self.change(|standing| *standing != Standing::Over, Standing::Online(epoch));
     }
 
-    /// The link of that epoch is over; there may be a newer one already.
+    /// Records that the link of this epoch is over; there may be a newer one already.
     pub(crate) fn leave(&self, epoch: u64, returns: bool) {
         let to = if returns { Standing::Returning } else { Standing::Away };
         self.change(|standing| *standing == Standing::Online(epoch), to);

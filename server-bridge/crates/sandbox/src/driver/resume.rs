@@ -54,7 +54,7 @@ impl Away {
         }
     }
 
-    /// The runner announced that it will be back within this time.
+    /// The state after a runner announced that it will be back within this time.
     fn returning(now: Instant, time: Duration) -> Self {
         Self { short: time, longest: time, is_returning: true, ..Self::since(now) }
     }
@@ -235,7 +235,7 @@ impl Table {
                 self.resume_input(id, input_bytes);
                 Ok(())
             }
-            // Later ones are not reported: the first one was.
+            // Only the first one is reported.
             (_, Message::Attached(_)) => Ok(()),
             (_, Message::ExecStarted(_)) if entry.knows_start => Ok(()),
             (_, Message::ExecExited(_)) if entry.knows_exit => Ok(()),
@@ -319,7 +319,7 @@ impl Table {
         !attach.has_arrived && !attach.is_deaf && others.any(|entry| is_its_exec(entry))
     }
 
-    /// The runner never got it.
+    /// Sends a request again that the runner never received.
     fn send_again(&mut self, mut entry: Box<Entry>, now: Instant) {
         if entry.is_deaf {
             return;

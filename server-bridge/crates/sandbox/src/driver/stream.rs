@@ -137,7 +137,7 @@ impl StreamState {
         self.report_bytes.store((bytes / REPORTS_PER_WINDOW).max(CONSUMED_REPORT_BYTES), Ordering::Relaxed);
     }
 
-    /// True if the reader reports itself what it drained.
+    /// True if the reader itself reports what it drained.
     pub(super) fn is_manual(&self) -> bool {
         self.is_manual
     }

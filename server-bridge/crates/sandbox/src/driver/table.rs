@@ -47,7 +47,7 @@ pub(super) struct Table {
     pub(super) entries: HashMap<StreamId, Box<Entry>>,
     /// Streams that wait for a link, for room on it, or for the request of the exec that they read, in the order they were opened.
     pub(super) parked: BTreeMap<u64, Box<Entry>>,
-    /// When streams that wait although there is a link are opened again.
+    /// The time at which streams that wait even though there is a link are opened again.
     pub(super) reopen_at: Option<Instant>,
     /// Streams with unsent data; each at most once.
     pub(super) writing: VecDeque<StreamId>,

@@ -154,8 +154,8 @@ impl Exec {
         self.stream.link().send(Command::Acknowledge(self.exec_id));
     }
 
-    /// Lets the command go on without a reader, until a client attaches: it waits once 1 MiB of its output is in flight,
-    /// unless the runner retains it.
+    /// Lets the command continue without a reader, until a client attaches: it waits once 1 MiB of its output is in
+    /// flight, unless the runner retains it.
     pub fn leave(self) {
         self.stream.leave();
     }

@@ -70,7 +70,7 @@ pub struct Admission {
     pub epoch: u64,
     /// Its permanent token, if it presented a one-time token. Only for a runner of Sandbridge's own protocol.
     pub token: Option<String>,
-    /// The version of the runner that this server hands out, if it does.
+    /// The version of the runner that this server hands out, if it hands one out.
     pub version: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! xbot's runners: the JSON text dialect of an older system, with the same handle as every other link.
 //!
-//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` sees to that. From then on each of our requests is one
+//! Such a runner registers at `/ws/{user}` without the `sandbridge` extension; `handshake` detects this. From then on each of our requests is one
 //! text message with an id, and so is each answer, in any order. Each request of a [`crate::Sandbox`] becomes one or a few of them here; requests
 //! without a form in the dialect are refused with a typed error, never dropped silently.
 //!

@@ -59,13 +59,13 @@ pub(super) struct Engine {
 /// The abilities of an engine, and how it sees this server.
 #[derive(Debug, Clone)]
 pub(super) struct EngineFacts {
-    /// True if root in a container is an unprivileged user outside, unless configured otherwise.
+    /// True if root in a container is an unprivileged user on the host, unless configured otherwise.
     pub(super) user_namespace: bool,
     /// The ids of that user, if the engine reports them.
     pub(super) mapped_root: Option<(u32, u32)>,
     /// The resources that the engine cannot limit.
     pub(super) unlimited: Vec<&'static str>,
-    /// How this server's paths become the engine's.
+    /// The mapping of this server's paths to the engine's.
     pub(super) paths: PathMap,
     /// This server's home directory as the engine sees it: it identifies the containers of this server.
     pub(super) owner: PathBuf,

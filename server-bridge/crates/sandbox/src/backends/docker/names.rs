@@ -13,8 +13,8 @@ const KEY_DIGITS: usize = 40;
 
 /// The names of one user's container, volume and image, for one server.
 ///
-/// For any user key, the container's name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, the image's is a repository's, and no two
-/// keys share one.
+/// For any user key, the container's name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, the image's name is a valid
+/// repository name, and no two keys share a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Names {
     /// The user's key as a part of names and of paths.
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// `^[a-z0-9][a-z0-9_.-]{0,127}$`, which also satisfies Docker's own rule for names.
+    /// True if a name matches `^[a-z0-9][a-z0-9_.-]{0,127}$`, which also satisfies Docker's own rule for names.
     fn is_name(name: &str) -> bool {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         name.bytes().next().is_some_and(plain)

@@ -46,11 +46,11 @@ pub struct ContainerStatus {
     pub image: String,
     /// True if the user made that image.
     pub is_own_image: bool,
-    /// Memory, in bytes.
+    /// The limit on memory, in bytes.
     pub memory_bytes: i64,
-    /// Processes and threads.
+    /// The limit on processes and threads.
     pub pids: i64,
-    /// CPUs; no limit when absent.
+    /// The limit on CPUs; no limit when absent.
     pub cpus: Option<f64>,
     /// The limits that the engine cannot enforce: `memory`, `pids`, `cpus`.
     pub unlimited: Vec<&'static str>,

@@ -75,7 +75,7 @@ impl Engine {
                  one with --docker-image"
             ))
         };
-        // Without a tag an engine would pull all of them.
+        // Without a tag, an engine would pull all tags.
         let options = CreateImageOptionsBuilder::new().from_image(&with_tag(image)).build();
         let pull = async {
             let mut steps = Box::pin(self.docker.create_image(Some(options), None, None));

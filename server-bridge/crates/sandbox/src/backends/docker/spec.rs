@@ -1,4 +1,4 @@
-//! The parts of a user's container.
+//! The configuration of a user's container.
 
 use std::collections::HashMap;
 use std::io;
@@ -109,7 +109,7 @@ impl ContainerSpec {
         labels.insert(SPEC_LABEL.to_owned(), self.digest.clone());
         labels.insert(RUNNER_LABEL.to_owned(), self.runner.sha256.clone());
         let mut entrypoint = vec![RUNNER_PATH, "--stdio", "--workspace", WORKSPACE_PATH];
-        // Always given: the image must not determine it.
+        // Always passed, so that the image cannot determine the profile.
         entrypoint.extend(["--profile", if self.config.full_control { "full-control" } else { "workspace" }]);
         if self.config.read_only {
             entrypoint.extend(["--state-dir", STATE_PATH]);
@@ -134,7 +134,7 @@ impl ContainerSpec {
             stop_signal: Some("SIGTERM".to_owned()),
             tty: Some(false),
             open_stdin: Some(true),
-            // The next server must be able to attach after this one has died.
+            // The next server must be able to attach after this one has crashed.
             stdin_once: Some(false),
             host_config: Some(self.host_config()),
             ..ContainerCreateBody::default()

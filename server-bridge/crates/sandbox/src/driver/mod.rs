@@ -129,7 +129,7 @@ impl Driver {
     fn take_commands(&mut self, cx: &mut Context<'_>) -> Result<(), Over> {
         let mut now = None;
         while let Poll::Ready(command) = self.commands.poll_next_unpin(cx) {
-            // Without any handle left, this runner is not needed any more.
+            // Once no handle is left, this runner is no longer needed.
             let command = command.ok_or(Over(None))?;
             let now = *now.get_or_insert_with(|| Instant::now().into_std());
             self.act(command, now)?;

@@ -39,7 +39,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the built-in rule {}", "内置规则 {0}"),
     ("it deletes folders with everything in them", "会删除目录及其中的所有内容"),
     ("it erases a disk", "会清除磁盘"),
-    ("it writes to disks and files byte by byte, over what is there", "会逐字节写入磁盘和文件，覆盖原有内容"),
+    ("it overwrites disks and files byte by byte", "会逐字节写入磁盘和文件，覆盖原有内容"),
     ("it stops the machine", "会关闭机器"),
     ("it lets everyone change files", "会让所有人都能修改文件"),
     // Managing rules.
@@ -116,8 +116,8 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Nothing in this workspace waits for your approval.", "此工作区中没有等待你批准的内容。"),
     ("This waits for your approval in {}:", "{0} 中有以下内容等待你批准："),
-    ("More that waits, and is asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),
-    ("Approved already: {}", "已批准：{0}"),
+    ("More items, which are asked about next: {}", "还有等待批准的内容，将在之后询问：{0}"),
+    ("Already approved: {}", "已批准：{0}"),
     (
         "Cannot be approved; see `sandbridge trust list`: {}",
         "无法批准，请用 `sandbridge trust list` 查看：{0}",
@@ -299,7 +299,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a command that begins with `=`", "以 `=` 开头的命令"),
     ("an expansion in the delimiter of a here-document", "here-document 分隔符中的展开"),
     ("a backslash at the end of a line of a here-document", "here-document 行尾的反斜杠"),
-    ("a substitution of several lines beside a here-document", "与 here-document 并用的多行命令替换"),
+    ("a substitution of several lines next to a here-document", "与 here-document 并用的多行命令替换"),
     ("a single quote in a quoted `${`", "引号内变量展开中的单引号"),
     ("an escape in `$'…'`", "`$'…'` 中的转义"),
     ("words after `&>`", "`&>` 之后的词"),

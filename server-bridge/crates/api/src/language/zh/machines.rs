@@ -130,7 +130,7 @@ pub(super) const TABLE: &[Row] = &[
         "正在传给运行器 {0} 的数据过多；请稍后重试",
     ),
     (
-        "too much data of runners without streaming is under way; try again in a moment",
+        "runners without streaming are transferring too much data at once; try again in a moment",
         "不支持流式传输的运行器正在传送的数据过多；请稍后重试",
     ),
     (

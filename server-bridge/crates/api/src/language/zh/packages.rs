@@ -5,7 +5,7 @@ use super::Row;
 /// The rows.
 pub(super) const TABLE: &[Row] = &[
     // Manifests and marketplaces.
-    ("{} {}; correct it there", "{0} {1*}；请在该处改正"),
+    ("{} {}; correct that file", "{0} {1*}；请在该处改正"),
     ("marketplace.json {}", "marketplace.json：{0*}"),
     ("has {} bytes; at most {} are read", "为 {0} 字节；最多读取 {1} 字节"),
     ("is not UTF-8 text", "不是 UTF-8 文本"),
@@ -43,7 +43,7 @@ pub(super) const TABLE: &[Row] = &[
         "the marketplace places {} {}, which Sandbridge cannot fetch",
         "插件市场中 {0} 的位置，Sandbridge 无法获取：{1*}",
     ),
-    ("in a directory beside its document", "其文档旁的目录"),
+    ("in a directory next to its document", "其文档旁的目录"),
     ("in a git repository outside of GitHub", "GitHub 以外的 Git 仓库"),
     ("in a registry other than npm's", "npm 以外的注册表"),
     ("in a Python package", "Python 包"),

@@ -251,7 +251,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("start sandbridge-runner there in place of the other program", "在该机器上改用 sandbridge-runner"),
     ("start it with --profile workspace", "用 --profile workspace 启动"),
-    ("see its doctor", "查看其 doctor 报告"),
+    ("see the doctor's report", "查看其 doctor 报告"),
     (
         "only its administrators may run them; choose a runner with `sandbridge use NAME`",
         "只有管理员可以运行；请用 `sandbridge use 名称` 选择运行器",
@@ -424,7 +424,7 @@ pub(super) const TABLE: &[Row] = &[
         "请用 `path` 给出路径；不是 UTF-8 时用 `path_base64`",
     ),
     (
-        "the path holds the control character U+{}, which could make it look like another path: use a path without it; a command can rename such a file",
+        "the path contains the control character U+{}, which could make it look like another path: use a path without it; a command can rename such a file",
         "路径包含控制字符 U+{0}，可能使其看起来像另一个路径：请使用不含该字符的路径；可用命令重命名这样的文件",
     ),
 ];

@@ -14,7 +14,7 @@ use crate::layers::Profile;
 use crate::limits::{CPU_THOUSANDTHS_LEAST, HTTP_ALLOWED_HOSTS, MEMORY_BYTES_LEAST, PIDS_LEAST};
 pub use http_hosts::HttpHost;
 
-/// Where name servers listen.
+/// The port that name servers listen on.
 pub(crate) const NAME_SERVER_PORT: u16 = 53;
 
 /// The network and the resources of a runner's commands. The default leaves the network open and limits resources to a share
@@ -203,7 +203,7 @@ impl Network {
 }
 
 impl Limits {
-    /// True if a limit of all commands together was explicitly requested, which then has to hold.
+    /// True if a limit of all commands together was explicitly requested, and must therefore be enforced.
     pub fn are_asked_for(&self) -> bool {
         self.memory.is_some_and(|memory| memory.0 != 0)
             || self.pids.is_some_and(|pids| pids != 0)

@@ -1,6 +1,6 @@
 //! Changes to files, each made once even if the request is repeated.
 //!
-//! A request whose link was lost comes again with the same id: its answer is remembered and sent again.
+//! A request whose link was lost is sent again with the same id; the remembered answer is then sent once more.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};

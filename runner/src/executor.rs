@@ -67,8 +67,8 @@ pub struct Executor {
 impl Executor {
     /// Opens the workspace and confines the calling thread permanently, as it starts commands; blocks for some milliseconds.
     ///
-    /// From then on the thread sees what commands see, and so does every thread it starts. To be called where one may start
-    /// threads that are not confined.
+    /// From then on the thread sees what commands see, and so does every thread it starts. Call this from an unconfined
+    /// thread, which can still start unconfined ones.
     ///
     /// # Errors
     /// The workspace cannot be opened or holds the state directory, or the thread cannot be confined. A layer of confinement

@@ -1,4 +1,4 @@
-//! Why commands may, or may not, touch a path: the rules of a policy, the nearest one first.
+//! Explains why commands may or may not touch a path: the rules of a policy, the nearest one first.
 
 use std::path::{Path, PathBuf};
 
@@ -44,9 +44,9 @@ pub enum Rule {
 /// A tree, or a single file, with one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Its top.
+    /// The top directory, or the file.
     pub path: PathBuf,
-    /// The rule.
+    /// The rule for everything in it.
     pub rule: Rule,
     /// True if commands may read it.
     pub read: bool,
@@ -54,7 +54,7 @@ pub struct Entry {
     pub write: bool,
     /// True if they may run programs in it.
     pub run: bool,
-    /// In words.
+    /// The reason, for people.
     pub why: String,
 }
 
@@ -75,7 +75,7 @@ pub struct Explanation {
     pub run: bool,
     /// The rule that decides.
     pub rule: Rule,
-    /// In words.
+    /// The reason, for people.
     pub why: String,
 }
 
@@ -85,7 +85,7 @@ pub fn explain(policy: &ConfinePolicy, profile: Profile, own_root: bool, path: &
     let resolved = resolve(&path);
     let entries = entries(policy, profile, own_root);
     let nearest = entries.iter().filter(|entry| resolved.starts_with(&entry.path));
-    // Of two about the same place the later one applies.
+    // Of two rules about the same place the later one applies.
     let nearest = nearest.max_by_key(|entry| entry.path.components().count());
     let (rule, [read, write, run], why) = match nearest {
         Some(entry) => (entry.rule, [entry.read, entry.write, entry.run], entry.why.clone()),
@@ -174,7 +174,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     entries
 }
 
-/// The real names of those that exist.
+/// The real names of the paths that exist.
 fn real(paths: &[&str]) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         paths.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
@@ -197,7 +197,7 @@ pub(crate) fn resolve(path: &Path) -> PathBuf {
     }
 }
 
-/// An explanation for a terminal.
+/// Formats an explanation for a terminal.
 pub fn render(explanation: &Explanation) -> String {
     let Explanation { path, resolved, exists, read, write, run, why, .. } = explanation;
     let mut text = format!("{}\n", path.display());

@@ -58,7 +58,7 @@ pub struct GuardConfig {
 /// The guardian's facts for the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunnerContext {
-    /// How everything it starts is found when it ends.
+    /// The means by which everything that the runner started is found when the runner ends.
     pub tier: KillTier,
 }
 

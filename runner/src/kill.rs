@@ -120,7 +120,7 @@ pub(crate) fn spawn_marked<T>(spawn: impl FnOnce() -> io::Result<(u32, T)>) -> i
     let mut awaited = lock(&AWAITED);
     let mut marks = marks();
     if marks.is_closed {
-        return Err(io::Error::other("the runner ends"));
+        return Err(io::Error::other("the runner is shutting down"));
     }
     marks.enforced = marks.enforced && marks.next > MARKS_FROM && {
         marks.next -= 1;

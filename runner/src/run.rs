@@ -50,7 +50,7 @@ pub fn run(
         runtime.block_on(life).unwrap_or_else(|failed| resume_unwind(failed.into_panic()))
     };
     raise_own_limits();
-    // The executor waits for it when it is ready; this thread and its others never do.
+    // SIGCHLD stays blocked here: only the executor unblocks it, while it waits for ended processes.
     sys::hold_child_signal(true);
     // Confined permanently before it talks to any peer. The process's first thread is not: the kernel judges signals to the
     // whole process by it.

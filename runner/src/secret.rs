@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(wait(other.read(state.path())).unwrap(), "sbe_later");
         wait(other.keep(state.path(), "sbe_later", "sbr_later")).unwrap();
         assert_eq!(wait(other.read(state.path())).unwrap(), "sbr_later");
-        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own", "nobody took its place");
+        assert_eq!(wait(token.read(state.path())).unwrap(), "sbr_own", "no other token took its place");
     }
 
     #[test]

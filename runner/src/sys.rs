@@ -106,9 +106,9 @@ pub(crate) fn keep_freed_memory(bytes: i32) {
     let _ = bytes;
 }
 
-/// Lets go of the pages of this process's program and libraries; what is needed again comes back from the same files.
+/// Releases the pages of this process's program and libraries; those needed again are read back from the same files.
 ///
-/// Only of code, of which no page differs from its file.
+/// Only pages of code are released: they never differ from the file.
 pub(crate) fn forget_program() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     for code in maps.lines().filter_map(code_mapping) {
@@ -265,7 +265,7 @@ pub(crate) fn adopt_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     if number < 0 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: by the agreement of this program with itself before the exec, the descriptor has no other owner. If it is not open
+    // SAFETY: before the exec, this program made sure that the descriptor would have no other owner. If it is not open
     // after all, the call below reports it, and it is never closed.
     let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
     match rustix::io::fcntl_getfd(&descriptor) {

@@ -179,7 +179,7 @@ fn a_stopped_runner_says_goodbye() {
         let mut socket = register(listener).await;
         shutdown.cancel();
         let last = socket.next().await.unwrap().unwrap().into_data();
-        assert_eq!(last, Close::new(CloseCode::GoingAway, "the runner stops").to_frame());
+        assert_eq!(last, Close::new(CloseCode::GoingAway, "the runner is stopping").to_frame());
     });
     assert_eq!(code, EXIT_STOPPED);
 }

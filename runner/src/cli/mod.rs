@@ -48,7 +48,8 @@ pub struct Cli {
 impl Cli {
     /// Parses the command line; on wrong usage prints an error and ends the process with code 2.
     pub fn from_command_line() -> Self {
-        // The guardian put the token and the like at this position: it is taken from there, before any subcommand.
+        // The guardian put hidden options such as the token's at this position: they are taken from there, before any
+        // subcommand.
         let words = std::env::args_os().filter(|argument| !is_hidden(argument));
         let matches = without_empty_variables(Self::command()).get_matches_from(words);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())

@@ -50,7 +50,7 @@ const CAPABILITIES: [&str; 7] = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "S
 /// How many bytes of a digest distinguish one workspace's container from another's.
 const NAME_BYTES: usize = 8;
 
-/// Commands in a container instead of directly.
+/// Options for running commands in a container instead of directly.
 #[derive(Debug, Clone, Default, Args)]
 pub struct DockerOptions {
     /// Run commands in a container of this image, which must be on this machine, instead of directly
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             made[image + 1],
             "--stdio",
-            "options of docker's stand before the image, the runner's behind it"
+            "docker's options come before the image, the runner's after it"
         );
         assert!(!made.iter().any(|argument| argument.contains("token") || argument.contains("docker.sock")));
     }

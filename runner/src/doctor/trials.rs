@@ -1,4 +1,4 @@
-//! Testing a policy's promises from inside.
+//! Tests a policy's promises by running commands in the sandbox.
 
 use std::fs::{self, File};
 use std::io::Read;

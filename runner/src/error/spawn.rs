@@ -1,8 +1,8 @@
-//! Why a command did not start.
+//! Errors of starting a command.
 
 use std::io;
 
-/// Why a command did not start.
+/// The reason why a command did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// No such program.
@@ -25,7 +25,7 @@ pub enum SpawnError {
     /// The request is invalid on any system.
     #[error("invalid command: {reason}")]
     InvalidRequest {
-        /// The reason.
+        /// The problem with the request.
         reason: &'static str,
     },
     /// A confinement layer that this machine has could not be set up, so nothing may be started.
@@ -66,7 +66,7 @@ impl SpawnError {
         }
     }
 
-    /// Why a thread could not be confined.
+    /// Wraps an error of confining a thread.
     pub(crate) fn confinement(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::Unsupported {
             Self::Unavailable(error)

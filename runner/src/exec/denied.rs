@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::explain::{Entry, resolve};
 use crate::limits::STDERR_TAIL_BYTES;
 
-/// Words that programs print for errors that only confinement causes, in lower case: `mount` and `sudo` begin small. A
+/// Words that programs print for errors that only confinement causes; in lower case, as `mount` and `sudo` print them. A
 /// repository's configuration, and each directory leading to it, is busy when it cannot be replaced.
 const CERTAIN: [&str; 4] = [
     "operation not permitted",

@@ -1,6 +1,6 @@
 //! The limits watch: notices that commands met a limit of all of them together, and ends the tree that is to blame.
 //!
-//! The kernel only refuses: a crowd at its limit would leave no room for the next command. What the kernel counts of a control
+//! The kernel only refuses: a crowd of processes at its limit would leave no room for the next command. What the kernel counts of a control
 //! group is read from open files; without one, processes are counted here. Without running commands it does nothing.
 //!
 //! A bomb of open files may leave the machine without any, and then nothing can be opened to count or to kill it. So the file

@@ -35,7 +35,7 @@ use crate::stream::StreamHandle;
 #[derive(Debug)]
 pub(crate) struct Outlet {
     state: RefCell<State>,
-    /// Notified when a reader's stream changed, or one came.
+    /// Notified when a reader's stream changed, or a reader attached.
     changed: Rc<Notify>,
 }
 
@@ -185,7 +185,7 @@ impl Outlet {
         state.is_cancelled
     }
 
-    /// Makes the command end without a request of a client: the runner stops.
+    /// Ends the command without a request of a client, because the runner is stopping.
     pub(super) fn cancel(&self) {
         self.state.borrow_mut().is_cancelled = true;
         self.changed.notify_one();
@@ -357,7 +357,7 @@ impl State {
         reader.map_or(0, |reader| reader.stream.writable().min(MAX_DATA_BYTES))
     }
 
-    /// The most that the log may hold now.
+    /// How much the log may hold now, in bytes.
     fn log_limit(&self) -> u64 {
         match self.output_readers().map(|reader| reader.replay_end).max() {
             // A client that attached gets the output gathered until then; later output is a backlog.

@@ -52,7 +52,7 @@ pub(super) enum Start {
 }
 
 impl Registry {
-    /// Nothing is known yet.
+    /// A registry without any exec.
     pub(crate) fn new(budget: Rc<Budget>) -> Self {
         Self { known: RefCell::default(), tombstones: RefCell::default(), budget, completion: Notify::new() }
     }
@@ -278,7 +278,7 @@ mod tests {
         assert!(tombstones.may_hold(id(1), 0), "remembered");
         assert!(!tombstones.may_hold(id(u32::MAX), 5_000), "new, and younger than what was forgotten");
         let age_ms = TOMBSTONES as u64 + 10;
-        assert!(tombstones.may_hold(id(0), age_ms), "forgotten, and old enough to be it");
+        assert!(tombstones.may_hold(id(0), age_ms), "forgotten, and old enough to be that id");
         tokio::time::advance(Duration::from_millis(TOMBSTONE_KEPT_MS)).await;
         tombstones.forget_old();
         assert!(tombstones.ids.is_empty());

@@ -64,7 +64,7 @@ pub(super) struct Running {
     is_announced: bool,
     /// When the workspace's repositories are checked next.
     git_due: Instant,
-    /// When the time limit is over.
+    /// When the time limit expires.
     due: Option<Instant>,
     drain: Option<Drain>,
 }
@@ -72,9 +72,9 @@ pub(super) struct Running {
 /// The time between the command's end and the exec's completion.
 struct Drain {
     ended: Instant,
-    /// When data last came, or could not be sent.
+    /// When data last arrived, or could not be sent.
     stirred: Instant,
-    /// Since when there is no credit.
+    /// The time since which there has been no credit.
     blocked: Option<Instant>,
 }
 
@@ -350,7 +350,7 @@ impl Running {
         let written = |output: &Output| output.written_bytes();
         let stderr_open = self.stderr.as_ref().is_some_and(Output::is_open);
         if !self.stdout.is_open() {
-            // It is closed everywhere: it is gone before the answer reports it.
+            // The terminal is closed everywhere, so it can no longer be resized once the answer reports that.
             self.terminal = None;
         }
         self.execs.registry.completed(self.exec_id);

@@ -1,4 +1,4 @@
-//! Resolving a path, and writing only to that place: what a person allowed is what happens, even if a command changes the
+//! Resolving a path, and writing only to that place: exactly what a person allowed is done, even if a command changes the
 //! path meanwhile.
 
 use std::path::Path;

@@ -36,7 +36,7 @@ pub enum CannotLeaveOut {
     #[error("\"{0}\" is not a layer that can be left out: choose among {list}", list = LAYERS.join(", "))]
     Unknown(String),
     /// Another layer needs it.
-    #[error("{NO_NEW_PRIVS} cannot be left out while {0} is there, which needs it: leave that out too")]
+    #[error("{NO_NEW_PRIVS} cannot be left out while {0}, which needs it, is in force: leave that out too")]
     Needed(&'static str),
 }
 

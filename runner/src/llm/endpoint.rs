@@ -75,7 +75,7 @@ fn request(
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if let Some(key) = key {
         let (name, value) =
-            config.provider.authorization(key).map_err(|_| no_key(&"no header can hold it"))?;
+            config.provider.authorization(key).map_err(|_| no_key(&"it has characters that are not allowed in a header"))?;
         request.headers_mut().insert(name, value);
     }
     Ok(request)

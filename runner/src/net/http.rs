@@ -17,7 +17,7 @@ use super::{dial, tls};
 use crate::blocking::blocking;
 use crate::limits::CONNECT_TIMEOUT_MS;
 
-/// How the runner calls itself.
+/// The `User-Agent` of the runner's own requests.
 pub(crate) const USER_AGENT: &str = concat!("sandbridge-runner/", env!("CARGO_PKG_VERSION"));
 
 /// A connection, encrypted or not.

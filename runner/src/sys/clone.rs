@@ -107,7 +107,7 @@ pub(super) unsafe fn into_group(
 /// Other machines have groups of the first version only, as far as this is concerned.
 ///
 /// # Safety
-/// Does nothing.
+/// Always sound: it only returns an error.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[expect(clippy::too_many_arguments, reason = "as above")]
 pub(super) unsafe fn into_group(

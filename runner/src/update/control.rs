@@ -23,7 +23,7 @@ use crate::blocking::blocking;
 use crate::exec::Execs;
 use crate::limits::{CONTROL_CONNECTIONS, CONTROL_LINE_BYTES, CONTROL_LOOK_MS, CONTROL_TIMEOUT_MS};
 
-/// The questions.
+/// The requests.
 pub(super) const UPDATE: &str = "update";
 pub(super) const STATE: &str = "state";
 

@@ -136,7 +136,7 @@ pub(super) const PROCESS_FIRST: &[i64] = &[
     libc::SYS_sched_setscheduler,
 ];
 
-/// Calls whose second argument does.
+/// Calls whose second argument names such a process.
 pub(super) const PROCESS_SECOND: &[i64] = &[libc::SYS_setpriority, libc::SYS_ioprio_set];
 
 /// Objects that all processes in an IPC namespace share.

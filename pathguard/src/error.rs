@@ -7,12 +7,12 @@ use rustix::io::Errno;
 /// The result of a guarded operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a guarded operation was refused or failed.
+/// The reason why a guarded operation was refused or failed.
 ///
 /// Messages contain neither the path nor its target, so they can be shown to anyone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The path, or a symbolic link on its way, leads out of the root; the error does not reveal if anything exists there.
+    /// The path, or a symbolic link on its way, leads out of the root; the error does not reveal whether anything exists there.
     #[error("path escapes the workspace")]
     EscapesRoot,
     /// Nothing exists there.

@@ -28,7 +28,7 @@ pub struct Metadata {
     pub mode: u32,
     /// When its content last changed.
     pub modified: SystemTime,
-    /// The number of its names.
+    /// The number of its hard links.
     pub hard_links: u64,
     /// The user that owns it.
     pub user_id: u32,
@@ -36,7 +36,7 @@ pub struct Metadata {
     pub group_id: u32,
     /// The device it is on; with `inode` its identity.
     pub device: u64,
-    /// Its number on that device.
+    /// Its inode number on that device.
     pub inode: u64,
 }
 

@@ -101,7 +101,7 @@ impl Root {
     pub fn open_file(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
         let relative = self.relative(path.as_ref())?;
         regular(&self.node(relative, OFlags::PATH, FollowSymlinks::Yes)?)?;
-        // Swapping it now gains no more than a file that is opened and closed again.
+        // Swapping the file now achieves no more than making this open and close another one.
         let file = self.node(relative, OFlags::NONBLOCK | OFlags::NOCTTY, FollowSymlinks::Yes)?;
         OpenFile::of(file, self.hard_links)
     }

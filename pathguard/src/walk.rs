@@ -88,7 +88,7 @@ impl Walk {
     ///
     /// # Errors
     /// `TooDeep` beyond [`TREE_DEPTH`]; `NotFound`, `NotADirectory` or `TooManySymlinks` if it is not one any more;
-    /// `PermissionDenied`. The walk goes on beside it then.
+    /// `PermissionDenied`. The walk then continues with the next entry.
     pub fn enter(&mut self) -> Result<()> {
         if self.levels.len() >= TREE_DEPTH {
             return Err(Error::TooDeep);

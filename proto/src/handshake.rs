@@ -44,7 +44,7 @@ pub enum Handshake {
     },
     /// The server refuses; it closes the link afterwards.
     Error {
-        /// Why.
+        /// The reason of the refusal.
         body: Refusal,
     },
 }
@@ -52,7 +52,7 @@ pub enum Handshake {
 /// The registration of a runner.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Register {
-    /// The user the runner believes to serve; informative.
+    /// The user that the runner believes it serves; informative.
     #[serde(default)]
     pub user_id: String,
     /// The runner's token. It appears only here: never in a URL, a log, argv or an environment.
@@ -94,9 +94,9 @@ pub struct Facts {
     pub runner_id: String,
     /// The id of this process of the runner.
     pub boot_id: BootId,
-    /// Operating system, as `uname -s` says in lower case.
+    /// Operating system: the output of `uname -s` in lower case.
     pub os: String,
-    /// Machine architecture, as `uname -m` says.
+    /// Machine architecture: the output of `uname -m`.
     pub arch: String,
     /// The machine's host name.
     pub hostname: String,
@@ -184,7 +184,7 @@ pub struct Accepted {
     pub runner: String,
     /// This registration's number.
     pub epoch: Epoch,
-    /// To be echoed.
+    /// A random value that the runner repeats in `ready`.
     pub nonce: Nonce,
     /// In answer to a one-time token: the runner's permanent token, to be stored before `ready` and used from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -235,7 +235,7 @@ pub struct Ready {
     pub nonce: Nonce,
 }
 
-/// Why a registration was refused.
+/// The reason why a registration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// For programs.

@@ -163,7 +163,7 @@ pub struct ExecReport {
     pub exited: Option<ExecExited>,
     /// True if it is complete: no more output will come.
     pub complete: bool,
-    /// Since its start, in milliseconds.
+    /// Time since its start, in milliseconds.
     pub age_ms: u64,
     /// Bytes written so far on both channels, including dropped ones.
     pub output_bytes: u64,
@@ -180,7 +180,7 @@ pub struct ExecEntry {
     pub exec_id: ExecId,
     /// True if its own process still runs.
     pub running: bool,
-    /// Since its start, in milliseconds.
+    /// Time since its start, in milliseconds.
     pub age_ms: u64,
     /// Bytes written so far.
     pub output_bytes: u64,
@@ -269,7 +269,7 @@ pub struct DirEntry {
 /// The content of each DATA frame of a listing; encoded like a control body.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct DirBatch {
-    /// Some of the entries, in no order.
+    /// Some of the entries, in no particular order.
     pub entries: Vec<DirEntry>,
 }
 

@@ -179,7 +179,7 @@ pub struct Pty {
 
 /// Runs a command in a new session and streams its output.
 ///
-/// Messages on the stream: [`message::ExecStarted`], then DATA and END on stdout and stderr beside
+/// Messages on the stream: [`message::ExecStarted`], then DATA and END on stdout and stderr alongside
 /// [`message::ExecExited`], and last [`message::ExecStreamsClosed`]. [`message::ExecTreeGone`] comes on the session's
 /// stream when the last descendant ended, which may be much later.
 ///
@@ -255,7 +255,7 @@ pub struct Attach {
     pub id: ExecId,
     /// How many bytes of output, all channels and gaps together, the client already has.
     pub offset: u64,
-    /// True if output is wanted; without it only messages come.
+    /// True if output is wanted; otherwise only messages are sent.
     pub output: bool,
 }
 
@@ -407,7 +407,7 @@ pub struct Glob {
 /// Finds lines by a regular expression: DATA frames that each hold a whole [`message::GrepBatch`], END,
 /// [`message::GrepDone`].
 ///
-/// Files come in no order, the lines of one file from its top. Symbolic links below `path` are not followed; binary
+/// Files come in no particular order, the lines of one file from its top. Symbolic links below `path` are not followed; binary
 /// files (those with a NUL byte) are left out, and so is `.git`.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Grep {
@@ -457,7 +457,7 @@ pub struct WriteTree {
 ///
 /// The runner itself connects, from its own network; a private address fails with `sandbox_denied`, unless the machine's user
 /// named the host. At most 10 redirects are followed, within the URL's origin (scheme, host and port; from `http` to `https` on
-/// their usual ports too); one to another origin fails with its address. It goes on if the link is lost.
+/// their usual ports too); one to another origin fails with its address. The download goes on if the link is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Download {
     /// Identifies this change permanently; it is not made again if sent again.

@@ -142,7 +142,7 @@ pub(crate) fn forget_child(pid: u32) {
     lock(&AWAITED).remove(&pid);
 }
 
-/// Living members of an exec's tree, including its first process; in no order.
+/// Living members of an exec's tree, including its first process; in no particular order.
 pub fn members(mark: Mark) -> Vec<u32> {
     processes::all().filter(|pid| is_member(*pid, mark) && is_alive(*pid)).collect()
 }

@@ -49,7 +49,7 @@ pub struct TreeReport {
     pub note: Option<String>,
 }
 
-/// Why packing or unpacking a tree failed, and at which entry.
+/// The reason why packing or unpacking a tree failed, and the entry at which it failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{error}", shown(entry))]
 pub struct TreeError {

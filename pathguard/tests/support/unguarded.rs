@@ -14,7 +14,7 @@ use super::corpus::Attempt;
 use super::corpus::members::archive;
 use super::guarded::seen_size;
 
-/// A careless program that runs in circles is stopped.
+/// The depth at which a careless program that follows its own links in circles is stopped.
 const DEPTH: usize = 8;
 
 /// Makes the attempt and returns what it saw.

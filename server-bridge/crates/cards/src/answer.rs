@@ -1,4 +1,4 @@
-//! What an answer to a card says, and the answers that one press can give.
+//! The content of an answer to a card, and the answers that can be given by pressing one button.
 
 use std::collections::BTreeMap;
 

@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind's word: `pdf`.
+    /// The kind as one word, such as `pdf`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pdf => "pdf",

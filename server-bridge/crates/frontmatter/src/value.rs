@@ -46,7 +46,7 @@ impl Value {
         }
     }
 
-    /// The text as it is; `None` if the value is no text.
+    /// The text as it is; `None` if the value is not a text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

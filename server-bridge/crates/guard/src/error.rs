@@ -6,7 +6,7 @@ use reqwest::{StatusCode, Url};
 use crate::limits::{PATIENCE, REDIRECTS, URL_BYTES};
 use crate::reach::LeadsInside;
 
-/// The reason why there is no document. Each text says what happened; none contains the requested address.
+/// The reason why there is no document. Each text describes what happened; none contains the requested address.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It is not the address of a document.
@@ -54,7 +54,7 @@ pub fn check_text(text: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// Headers that say how a request is sent, and to whom: a client sets them itself.
+/// Headers that determine how a request is sent, and to whom: a client sets them itself.
 const OF_THE_CONNECTION: [&str; 10] = [
     "connection",
     "content-length",

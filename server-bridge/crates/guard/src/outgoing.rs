@@ -46,7 +46,7 @@ impl Outgoing {
     }
 }
 
-/// The address that a redirect leads to; `None` if an answer is none. It is followed within the scheme, host and port only; an upgrade to
+/// The address that a redirect leads to; `None` if the answer is not a redirect. It is followed within the scheme, host and port only; an upgrade to
 /// encryption on the usual ports counts as staying there.
 pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> Result<Option<Url>, Error> {
     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());

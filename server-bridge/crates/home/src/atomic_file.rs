@@ -50,7 +50,7 @@ impl AtomicFile {
     /// Flushes its content to the disk.
     ///
     /// # Errors
-    /// The disk's.
+    /// A disk error.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
@@ -58,7 +58,7 @@ impl AtomicFile {
     /// Puts it in place in one step. A loss of power may undo it.
     ///
     /// # Errors
-    /// The system's; then the old file stays.
+    /// A system error; then the old file stays.
     pub fn replace(mut self) -> io::Result<()> {
         fs::rename(&self.path, &self.target)?;
         self.is_in_place = true;
@@ -68,7 +68,7 @@ impl AtomicFile {
     /// The same, durably: content and name are on the disk when it returns.
     ///
     /// # Errors
-    /// The system's. The old file stays, or, if only its directory could not be flushed, the new file is in place.
+    /// A system error. The old file stays, or, if only its directory could not be flushed, the new file is in place.
     pub fn commit(self) -> io::Result<()> {
         self.sync()?;
         let directory = match self.target.parent() {
@@ -125,11 +125,11 @@ mod tests {
         write(&target, b"two").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"two");
         assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, PRIVATE);
-        assert_eq!(names(directory.path()).len(), 1, "nothing is left beside it");
+        assert_eq!(names(directory.path()).len(), 1, "nothing is left next to it");
         // A directory in its place is not a file, and stays.
         fs::create_dir(directory.path().join("taken")).unwrap();
         write(&directory.path().join("taken"), b"x").unwrap_err();
-        assert_eq!(names(directory.path()).len(), 2, "nothing is left beside it");
+        assert_eq!(names(directory.path()).len(), 2, "nothing is left next to it");
     }
 
     #[test]

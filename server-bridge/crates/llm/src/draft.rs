@@ -274,7 +274,7 @@ mod tests {
         messages.push(Arc::new(Message::user("z")));
         let third = OpenAi.write(&request(messages.clone(), None), &mut draft).body;
         assert_eq!(draft.bytes.as_ptr(), place);
-        assert_eq!(third[1].as_ptr(), place.wrapping_add(1), "behind the first comma, and not copied");
+        assert_eq!(third[1].as_ptr(), place.wrapping_add(1), "after the first comma, and not copied");
         // It still has another holder: it is left alone.
         let held = third.concat();
         messages.push(Arc::new(Message::user("w")));

@@ -188,7 +188,7 @@ impl Transport for Http {
     }
 }
 
-/// Why there is no answer; an address out of reach is a permanent error.
+/// The reason why there is no answer; an address out of reach is a permanent error.
 fn failed(error: &reqwest::Error) -> Error {
     match leads_inside(error) {
         Some(inside) => private(inside),

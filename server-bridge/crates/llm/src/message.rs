@@ -20,7 +20,7 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// A text for this call only, after the last message: the next call may not have it, so no cache should.
     pub reminder: Option<String>,
-    /// The most tokens of the answer.
+    /// The limit on the answer, in tokens.
     pub max_tokens: u32,
     /// The tokens it may use for reasoning; `None` requests nothing.
     pub thinking_tokens: Option<u32>,

@@ -40,7 +40,7 @@ pub enum Delta {
     Stop(Stop),
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// It is done.

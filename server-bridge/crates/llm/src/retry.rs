@@ -27,7 +27,7 @@ impl Default for Patience {
 impl Patience {
     /// How long to wait after the `failed`th attempt (the first one is 1) before the next; `None` if retrying is pointless.
     ///
-    /// Each pause is between half and the whole of what it doubled to, as `jitter` (0 to 1) says. A rate limit adds
+    /// Each pause is between half and the whole of the doubled value, depending on `jitter` (0 to 1). A rate limit adds
     /// 2^min(failed, 4) seconds, or as much as the provider asks for.
     pub fn pause_after(&self, failed: u32, error: &Error, jitter: f64) -> Option<Duration> {
         if failed >= self.attempts || !error.is_passing() {

@@ -23,7 +23,7 @@ pub struct Answer {
     pub status: u16,
     /// The pause that the provider requests, in seconds, if any.
     pub retry_after_s: Option<u64>,
-    /// What follows.
+    /// The body, in pieces as they arrive.
     pub body: BoxStream<'static, Result<Bytes, Error>>,
 }
 

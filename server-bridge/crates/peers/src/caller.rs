@@ -24,7 +24,7 @@ use crate::key::NodeKey;
 use crate::limits::{CONNECT_ATTEMPTS, CONNECT_PAUSE, CONNECT_TIMEOUT, IDLE_CONNECTIONS, WELCOME};
 use crate::tls::{self, Mistaken};
 
-/// Why another node could not be called. Each text names the node's URL and what to do.
+/// The reason why another node could not be called. Each text names the node's URL and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be reached.
@@ -67,7 +67,7 @@ pub enum Error {
         /// Its URL.
         url: String,
     },
-    /// The connection broke before an answer came.
+    /// The connection broke before an answer arrived.
     #[error("the node at {url} did not answer: {reason}")]
     Broken {
         /// Its URL.
@@ -140,7 +140,7 @@ impl Peers {
     /// Accepts a caller at the peer listener; returns the node that it proved to be.
     ///
     /// # Errors
-    /// The reason, for the log: the caller is no live node, or speaks another protocol.
+    /// The reason, for the log: the caller is not a live node, or speaks another protocol.
     pub async fn accept<S>(
         &self,
         stream: S,
@@ -155,7 +155,7 @@ impl Peers {
         }
         let key = session.peer_certificates().and_then(|keys| keys.first());
         let caller = key.and_then(|key| self.0.directory.with_key(key.as_ref()));
-        let caller = caller.ok_or_else(|| io::Error::other("the caller is no live node any more"))?;
+        let caller = caller.ok_or_else(|| io::Error::other("the caller is no longer a live node"))?;
         stream.write_all(&[WELCOME]).await?;
         stream.flush().await?;
         Ok((stream, caller))
@@ -247,7 +247,7 @@ impl Peers {
             let mut welcome = [0];
             stream.read_exact(&mut welcome).await?;
             if welcome != [WELCOME] {
-                return Err(io::Error::other("it began with something else than a welcome"));
+                return Err(io::Error::other("it began with something other than a welcome"));
             }
             Ok(stream)
         };
@@ -265,7 +265,7 @@ impl Peers {
         Some(waiting.swap_remove(at))
     }
 
-    /// Keeps a connection whose answer may still be arriving: it is taken once that has ended.
+    /// Keeps a connection whose answer may still be arriving: it is reused once the answer has ended.
     fn keep_idle(&self, id: &str, sender: SendRequest<Body>) {
         if sender.is_closed() || !self.0.directory.is_live(id) {
             return;

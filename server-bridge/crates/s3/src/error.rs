@@ -31,7 +31,7 @@ pub enum Error {
     Away {
         /// The server.
         host: String,
-        /// Why.
+        /// The innermost cause.
         why: String,
     },
     /// It did not answer in time.
@@ -86,7 +86,7 @@ pub enum Error {
     Answer {
         /// The server.
         host: String,
-        /// What is wrong with the response.
+        /// The problem with the response.
         why: String,
     },
     /// There is no object with this key.

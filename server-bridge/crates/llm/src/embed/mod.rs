@@ -59,7 +59,7 @@ pub enum Error {
     Vector(#[from] search::vectors::Error),
 }
 
-/// What separates the name of a model from its provider, in the key under which its vectors are stored.
+/// Separates the name of a model from its provider, in the key under which the model's vectors are stored.
 const AT_PROVIDER: char = '@';
 
 /// The key under which earlier versions stored the vectors of this key's model; `None` for the built-in model.

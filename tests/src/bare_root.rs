@@ -120,7 +120,7 @@ impl BareRoot {
         Self { unshare, directory, init }
     }
 
-    /// A file there, by its path here.
+    /// The path on this machine of a file in the root.
     pub fn path(&self, path: &str) -> PathBuf {
         // Through the first process, to include its mounts.
         PathBuf::from(format!("/proc/{}/root{path}", self.init))

@@ -68,12 +68,12 @@ impl Machine {
         machine
     }
 
-    /// Starts a runner with a token that exists; does not wait.
+    /// Starts a runner with an existing token; does not wait.
     pub fn start_with_token(server: &Server, name: &str, token: &str, options: &[&str]) -> Self {
         Self::spawn_at(server.url(), name, token, options)
     }
 
-    /// The same in a network of its own, which reaches the server through a proxy in that network.
+    /// The same in a separate network, where the runner reaches the server through a proxy.
     pub fn start_in_network(
         network: &Network,
         proxy: &Proxy,
@@ -119,7 +119,7 @@ impl Machine {
         Self { process, workspace: workspace.path().to_owned(), state, _directory: Some(workspace) }
     }
 
-    /// Starts the runner again after it ended, or ends it, in the same workspace.
+    /// Restarts the runner in the same workspace, ending it first if it still runs.
     pub fn restart(&mut self, server: &Server, name: &str, token: &str, options: &[&str]) {
         process::terminate(&mut self.process);
         self.process = spawn(server.url(), name, token, &self.workspace, self.state.path(), options);
@@ -132,7 +132,7 @@ impl Machine {
         self.process = command.stdin(Stdio::null()).spawn().unwrap();
     }
 
-    /// Waits until the server says that the runner is online.
+    /// Waits until the server reports that the runner is online.
     pub fn wait_online(&self, person: &Person, name: &str) {
         eventually(&format!("runner {name} is online"), ONLINE_WITHIN, || {
             person.is_online(name).then_some(())

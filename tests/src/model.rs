@@ -80,7 +80,7 @@ pub struct Habits {
 /// The models that it lists.
 pub const MODELS: [&str; 2] = ["scripted", "scripted-swift"];
 
-/// How long.
+/// The length of that pause.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// An answer: the handle of the agent that gave it, when the request had arrived completely, and when the answer had been sent.
@@ -141,7 +141,7 @@ impl ScriptedModel {
         times.iter().map(|Answered(_, came, went)| (*came, *went)).collect()
     }
 
-    /// The same of an agent of a group, by its handle.
+    /// The same times for an agent of a group, by its handle.
     pub fn times_of(&self, handle: &str) -> Vec<(Instant, Instant)> {
         let times = self.log.times.lock().unwrap_or_else(PoisonError::into_inner);
         let own = times.iter().filter(|Answered(agent, ..)| agent == handle);

@@ -41,7 +41,7 @@ pub fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Sends a signal; a process that is gone is fine.
+/// Sends a signal; does nothing if the process has ended.
 pub fn signal(pid: i32, signal: rustix::process::Signal) {
     if let Some(pid) = rustix::process::Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, signal);

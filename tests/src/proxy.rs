@@ -23,7 +23,7 @@ const WRITE_LOOK: Duration = Duration::from_millis(50);
 /// The fate of a connection.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
-    /// Both sides get a reset (RST); undelivered data is gone.
+    /// Both sides get a reset (RST); undelivered data is lost.
     Reset,
     /// Both sides get an end (FIN), wherever in a frame that is.
     End,
@@ -77,9 +77,9 @@ struct Connection {
 struct Gate {
     /// The times before which the bytes of the program, and those of the server, do not pass.
     closed_until: [Option<Instant>; 2],
-    /// This much more in one direction, then a reset.
+    /// The remaining bytes in one direction, then a reset.
     rest: Option<(usize, bool)>,
-    /// Nothing any more.
+    /// True if no more data passes.
     is_reset: bool,
 }
 

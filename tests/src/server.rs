@@ -22,7 +22,7 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The databases of servers that have one on PostgreSQL, by the server's home.
 static DATABASES: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
 
-/// The file of a server's log, in its home; one that is there is written.
+/// The file of a server's log, in its home; a server writes its log there if the file exists.
 const LOG: &str = "server.log";
 
 /// A server process; it is stopped when this is dropped.

@@ -86,7 +86,7 @@ impl Guarded {
         let mut guardian = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(guardian.stdout.take().unwrap());
         let (sender, lines) = channel();
-        // Ends with the last process that holds the pipe, or when the receiver is gone.
+        // Ends with the last process that holds the pipe, or when the receiver is dropped.
         std::thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
@@ -95,7 +95,7 @@ impl Guarded {
 
     /// The words of the next line, `ready PID TIER KILLING`.
     pub(crate) fn line(&mut self) -> Vec<String> {
-        let line = self.lines.recv_timeout(PATIENCE).expect("the runner says something in time");
+        let line = self.lines.recv_timeout(PATIENCE).expect("the runner prints a line in time");
         line.split_whitespace().map(str::to_owned).collect()
     }
 

@@ -53,7 +53,7 @@ pub fn judge(
         && refusal.message.contains(&arena.outside_path())
         && !names_the_outside(case, arena)
     {
-        return wrong("a path outside was told");
+        return wrong("a path outside was revealed");
     }
     if before.outside != after.outside {
         return wrong("the outside was changed");

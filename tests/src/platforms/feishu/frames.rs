@@ -60,7 +60,7 @@ impl Frame {
         bytes
     }
 
-    /// A frame from its bytes; `None` if they are none, or one of the four required fields is missing.
+    /// A frame from its bytes; `None` if they are not a frame, or one of the four required fields is missing.
     pub fn decode(mut bytes: &[u8]) -> Option<Self> {
         let mut frame = Self::default();
         let mut seen = [false; 10];

@@ -41,7 +41,7 @@ struct Code {
 
 /// The people's side of the stand-in.
 pub(super) struct People {
-    /// The person in front of the browser; without one, nobody agrees.
+    /// The person in front of the browser; without one, no one agrees.
     pub(super) person: Option<String>,
     /// The redirect URLs of the application.
     pub(super) redirects: Vec<String>,

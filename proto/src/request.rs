@@ -126,7 +126,7 @@ pub enum Command {
     Shell(Vec<u8>),
 }
 
-/// Where an exec's standard input comes from.
+/// The source of an exec's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum Stdin {
     /// Empty: reads end at once.

@@ -117,7 +117,7 @@ enum Written {
     Text(String),
 }
 
-/// The text cannot be parsed, or asks for something impossible; the message says what to write.
+/// The text cannot be parsed, or asks for something impossible; the message explains what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidBound(String);

@@ -302,7 +302,7 @@ impl Executor {
     }
 }
 
-/// The answer to a request that came too late, or takes too long.
+/// The answer to a request that arrived too late, or takes too long.
 pub(crate) fn shutting_down(text: &str) -> WireError {
     WireError::new(ErrorKind::ShuttingDown, text)
 }

@@ -123,7 +123,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
     let processes =
         if own_root { "the commands' own processes" } else { "processes, as far as the kernel shows them" };
     add(vec!["/proc".into()], Rule::Kernel, "r", processes);
-    add(real(trees::DEVICES), Rule::Device, "rw", "a device that everybody may use");
+    add(real(trees::DEVICES), Rule::Device, "rw", "a device that all users may use");
     let temporary = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).to_vec();
     let whose = if own_root && profile == Profile::ReadOnly {
         "the command's own: empty at its start, gone at its end"

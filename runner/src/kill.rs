@@ -1,7 +1,7 @@
 //! Finding and killing everything one exec started, and everything the runner ever started.
 //!
 //! **Marks.** Children inherit resource limits. `RLIMIT_RTTIME` concerns real-time processes alone and at the sizes used
-//! here never binds, so it can carry a number: before each spawn the runner sets its own limit to a value nobody else has,
+//! here never binds, so it can carry a number: before each spawn the runner sets its own limit to a value that is new,
 //! and the child with all its descendants has it for life, through double forks, `setsid` and changes of user. A soft limit
 //! cannot exceed the hard one, and raising the hard one takes CAP_SYS_RESOURCE, which commands do not keep; the seccomp filter
 //! refuses every change without a key that only the runner knows. So a process cannot leave its exec in any way. The numbers

@@ -125,7 +125,7 @@ pub const RESTARTS: u32 = 10;
 /// How long a runner that was asked to stop may take before the guardian kills it, in milliseconds.
 pub const RUNNER_STOP_MS: u64 = 15_000;
 
-/// How long a guardian sleeps when no signal comes, in milliseconds; a signal always wakes it.
+/// How long a guardian sleeps when no signal arrives, in milliseconds; a signal always wakes it.
 pub const GUARDIAN_IDLE_MS: u64 = 3_600_000;
 
 // The executor: commands and files.

@@ -90,7 +90,7 @@ async fn off_thread<T: Send + 'static>(
     blocking(work).await.map_err(io::Error::other).map_err(Error::system("reach the token's file")).flatten()
 }
 
-/// The file for the replacement of this token, if that came in no file. Each token has its own file: runners with the same
+/// The file for the replacement of this token, if the token did not come from a file. Each token has its own file: runners with the same
 /// state directory do not share them, and the same command line finds its own again.
 fn kept_file(state_dir: &Path, shown: &str) -> PathBuf {
     let digest = Sha256::digest(shown);

@@ -1,7 +1,7 @@
 //! System calls: the only unsafe code of this crate, and as little of it as possible.
 //!
 //! Each function does one call, checks its result and hands back an `io::Result`; starting a program takes a few (`spawn`).
-//! Where `nix` or `rustix` has a safe form of a call, that is used. The unsafe code here has none: calls that pass a key to
+//! Where `nix` or `rustix` has a safe form of a call, that is used. The calls here have no safe form: calls that pass a key to
 //! the filter, a clone of this process, a child between its birth and its program, and a few that no crate wraps.
 
 mod birth;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::model;
 
-/// How it answers.
+/// The way in which it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// With vectors.

@@ -1,5 +1,5 @@
-//! The attempts of the corpus, made as a careless program would: join the path to the root and use it, and believe
-//! what an archive says.
+//! The attempts of the corpus, made as a careless program would: it joins the path to the root, uses the result, and
+//! trusts an archive's content.
 
 use std::ffi::OsStr;
 use std::io::{Read, Result};

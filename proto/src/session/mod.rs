@@ -45,7 +45,7 @@ const CANCEL_STOP: u16 = 0;
 /// A CANCEL that ends the stream and stops nothing.
 const CANCEL_LEAVE: u16 = 1;
 
-/// Which end of the link this is.
+/// The end of the link that a session serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Opens streams with requests: the server.

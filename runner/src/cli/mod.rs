@@ -128,7 +128,7 @@ pub struct Options {
     /// The name that this runner reports; the server identifies the runner by its token, not by this name
     #[arg(long, env = "SANDBRIDGE_RUNNER_NAME")]
     pub name: Option<String>,
-    /// Where to work, and how tightly commands are confined.
+    /// The place of work, and how tightly commands are confined.
     #[command(flatten)]
     pub sandbox: SandboxOptions,
     /// Allow ws:// to other machines: the token travels unencrypted
@@ -183,7 +183,7 @@ impl Options {
     /// The container for the commands, if one is configured.
     ///
     /// # Errors
-    /// Something is missing or wrong; the text says what to write instead.
+    /// Something is missing or wrong; the text explains what to write instead.
     pub fn container(&self) -> Result<Option<Container>, Error> {
         if self.container.docker.is_none() {
             return Ok(None);
@@ -214,7 +214,7 @@ impl Options {
     /// Checks the source of requests; `token` was taken out of the command line.
     ///
     /// # Errors
-    /// Something is missing or wrong; the text says what to write instead.
+    /// Something is missing or wrong; the text explains what to write instead.
     pub fn source(&self, token: Option<String>) -> Result<Source, Error> {
         if self.stdio {
             return Ok(Source::Stdio { ends_with_input: self.ends_with_input });

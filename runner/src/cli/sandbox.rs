@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::executor::ExecutorConfig;
 use crate::layers::{LeftOut, Profile};
 
-/// Where commands work and what they may touch.
+/// The place where commands work, and what they may touch.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SandboxOptions {
     /// The workspace and the state directory.

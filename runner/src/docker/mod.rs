@@ -71,7 +71,7 @@ pub struct DockerOptions {
     /// Let only /tmp, /run and the workspace be written to in the container
     #[arg(long, requires = "docker")]
     pub docker_read_only: bool,
-    /// The static runner that goes into the container [default: sandbridge-runner-static beside this program]
+    /// The static runner that goes into the container [default: sandbridge-runner-static next to this program]
     #[arg(long, value_name = "FILE", env = "SANDBRIDGE_RUNNER_STATIC")]
     pub runner_static: Option<PathBuf>,
 }
@@ -92,7 +92,7 @@ impl DockerOptions {
     /// `http_allow` are the hosts that the container's runner sends HTTP requests to.
     ///
     /// # Errors
-    /// [`Error::Usage`] if something cannot work; the text says what to do instead.
+    /// [`Error::Usage`] if something cannot work; the text explains what to do instead.
     pub fn container(
         &self,
         workspace: &Path,
@@ -195,7 +195,7 @@ impl DockerOptions {
         let beside = || Some(std::env::current_exe().ok()?.with_file_name(STATIC_RUNNER));
         let file = self.runner_static.clone().or_else(beside).filter(|file| file.is_file()).ok_or_else(|| {
             usage(
-                "--docker needs the static runner, which goes into the container: put sandbridge-runner-static beside this \
+                "--docker needs the static runner, which goes into the container: put sandbridge-runner-static next to this \
                  program (scripts/build makes it), or name it with --runner-static FILE",
             )
         })?;

@@ -36,7 +36,7 @@ impl Tail {
         words.iter().any(|words| small.contains(words))
     }
 
-    /// True if it contains the kernel's words for a denial. `is_open` tells if the sandbox allows everything with a path, which
+    /// True if it contains the kernel's words for a denial. `is_open` returns whether the sandbox allows everything with a path, which
     /// may be relative: then something else denied it.
     pub(super) fn tells_a_denial(&self, is_open: impl Fn(&Path) -> bool) -> bool {
         let text = String::from_utf8_lossy(&self.0);

@@ -9,7 +9,7 @@
 //! ```
 //! - While there is a reader, the pipe is read only as far as the output can be sent at once: otherwise it fills, and the
 //!   command waits.
-//! - Without a reader, and if the request says `DropOldest`, it is always read, and the oldest is dropped at a bound.
+//! - Without a reader, and if the request asks for `DropOldest`, it is always read, and the oldest is dropped at a bound.
 //! - Bytes go to the log and onto the link as one allocation.
 
 use std::cell::RefCell;
@@ -412,7 +412,7 @@ impl State {
         }
         if reader.wants_output {
             reader.note_drained();
-            // An offset tells what the peer has seen; its credit tells what it has consumed.
+            // The offset shows what the peer has seen; its credit shows what it has consumed.
             if !self.retain && reader.has_drained {
                 self.log.trim_to(reader.drained);
             }

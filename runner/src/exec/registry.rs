@@ -108,7 +108,7 @@ impl Registry {
         }
     }
 
-    /// The last process of an exec is gone.
+    /// The last process of an exec has ended.
     pub(crate) fn tree_gone(&self, exec_id: ExecId) {
         if let Some(known) = self.known.borrow_mut().get_mut(&exec_id) {
             known.mark = None;

@@ -30,7 +30,7 @@ pub(super) fn choose(host: &Host, asked: Option<&str>) -> Result<CommandUser, Wi
             Err(WireError::new(
                 ErrorKind::SandboxDenied,
                 format!(
-                    "this runner runs commands as {}{privileged}, and as nobody else; --run-as-default and --run-as-privileged \
+                    "this runner runs commands as {}{privileged}, and as no other user; --run-as-default and --run-as-privileged \
                      on its machine change that",
                     names.default
                 ),

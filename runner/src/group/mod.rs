@@ -95,7 +95,7 @@ impl Drop for Remains {
 /// The reason why commands cannot be limited together.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
-    /// The machine has no means for it; the text says what to do.
+    /// The machine has no means for it; the text explains what to do.
     #[error("{0}")]
     Unavailable(String),
     /// The kernel refused a step.

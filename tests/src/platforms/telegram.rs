@@ -66,7 +66,7 @@ struct State {
     /// The number of the poll that is served; an older one is terminated.
     poll: u64,
     has_webhook: bool,
-    /// Where updates are delivered to, and the secret that they carry.
+    /// The address for deliveries of updates, and the secret that they carry.
     webhook: Option<(String, String)>,
     is_revoked: bool,
     delivered: usize,

@@ -29,7 +29,7 @@ pub(super) struct Scan<'a> {
     root: &'a Path,
     /// All directories that commands may change.
     roots: &'a [&'a Path],
-    /// The most directories to look through, and as many again of those that tools rebuild.
+    /// The maximum number of directories to look through, and as many again of those that tools rebuild.
     most_directories: usize,
     found: &'a mut GitPaths,
     /// Repositories that are already held.

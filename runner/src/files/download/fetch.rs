@@ -355,7 +355,7 @@ mod tests {
         }
         let open = Bounds { download_allow: vec!["127.0.0.1".to_owned()], ..Bounds::default() };
         let kind = async |url: &str| Answer::to(parse(url).unwrap(), &open).await.map(drop).unwrap_err().kind;
-        assert_eq!(kind("http://127.0.0.1:1/").await, ErrorKind::Io, "nobody listens there");
+        assert_eq!(kind("http://127.0.0.1:1/").await, ErrorKind::Io, "nothing listens there");
         assert_eq!(kind("http://localhost:1/").await, ErrorKind::SandboxDenied, "another name of it");
     }
 

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// An answer that one press gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What it says.
+    /// The label of the button or option.
     pub label: String,
     /// The answer.
     pub reply: CardReply,

@@ -85,7 +85,7 @@ fn is_same_origin(one: &Url, next: &Url) -> bool {
     one.host_str() == next.host_str() && (ports(one) == ports(next) || is_upgrade && is_usual)
 }
 
-/// The first bytes of an answer, and true if there is more. One that is compressed is refused: nobody requested that, and a little of it
+/// The first bytes of an answer, and true if there is more. A compressed answer is refused: it was not requested, and a little of it
 /// may become a lot.
 pub(crate) async fn beginning(mut response: Response, most_bytes: usize) -> Result<(Bytes, bool), Error> {
     let encoding = response.headers().get(CONTENT_ENCODING).map(|value| value.to_str().unwrap_or("?"));

@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(passages(&cache, 1), [1]);
         cache.add(1, CollectionId(1), &[stored(2, 1, 1, [1, 0])]);
         assert_eq!((passages(&cache, 1), passages(&cache, 2)), (vec![1, 2], vec![]));
-        // What is larger than all of it does not stay either.
+        // Vectors that are larger than the whole cache are not kept either.
         cache.add(1, CollectionId(1), &[stored(3, 1, 1, [1, 0])]);
         assert!(passages(&cache, 1).is_empty());
     }

@@ -1,5 +1,5 @@
 //! Finding passages by meaning: the vector of the question is compared with those of the passages. If anything fails, the
-//! search continues with words alone and tells the user so.
+//! search continues with words alone and adds a note for the user.
 
 use std::sync::Arc;
 

@@ -129,8 +129,8 @@ impl Knowledge {
         timeout(SCAN_TIMEOUT, read).await.map_err(|_| late())?
     }
 
-    /// Reads the content and stores its pages but for the last ones; `None` if the job is gone. While a batch of pages is stored, the next one
-    /// is read and analysed.
+    /// Reads the content and stores its pages but for the last ones; `None` if the job no longer exists. While a batch of
+    /// pages is stored, the next one is read and analysed.
     async fn read(&self, job: &IndexJob, content: Content) -> store::Result<Result<Option<Read>, Failure>> {
         let mut source = match self.open(&job.name, content).await {
             Ok(source) => source,
@@ -166,7 +166,7 @@ impl Knowledge {
         }
     }
 
-    /// Stores pages; returns false if the job is gone.
+    /// Stores pages; returns false if the job no longer exists.
     async fn store_pages(&self, job: &IndexJob, pages: &[NewPage]) -> store::Result<bool> {
         if pages.is_empty() { Ok(true) } else { self.0.store.add_pages(job, pages).await }
     }

@@ -55,7 +55,7 @@ impl Knowledge {
                 Some(done) = jobs.join_next() => match done {
                     Ok(lane) => lanes.end(&lane),
                     Err(error) => {
-                        // The error does not say which lane failed, so all lanes start again.
+                        // The error does not name the lane that failed, so all lanes start again.
                         tracing::error!(%error, "indexing a document ended early");
                         jobs.shutdown().await;
                         lanes = Lanes::default();

@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(longer.pause_after(9, &limited(None), 1.0), seconds(46), "30 s and 2^4 s");
         assert_eq!(pause(1, Some(20)), seconds(20));
         assert_eq!(pause(1, Some(120)), seconds(120));
-        assert_eq!(pause(1, Some(121)), None, "nobody waits that long; the user is told");
+        assert_eq!(pause(1, Some(121)), None, "that is too long to wait; the user gets the error");
     }
 
     #[test]

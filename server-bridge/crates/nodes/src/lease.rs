@@ -40,7 +40,7 @@ pub enum Standing {
 pub enum News {
     /// The database does not answer any more.
     Away,
-    /// It answers again, and nobody took over.
+    /// The database answers again, and no other node took over.
     Back,
     /// The node counts as gone: it must join again.
     Gone,

@@ -1,4 +1,4 @@
-//! An embedder that is left alone for a while after it failed, so that no search waits for one that is away.
+//! An embedder that is not asked for a while after it failed, so that no search waits for an unavailable embedder.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -216,7 +216,7 @@ mod tests {
             let (told, left) = guarded.rest().left().unwrap();
             assert_eq!(told, error);
             pauses.push(left.as_secs_f64().round());
-            // In the pause, the same is said at once.
+            // During the pause, the same error is returned at once.
             assert_eq!(guarded.query("text").await.unwrap_err(), error);
             tokio::time::advance(left + Duration::from_millis(1)).await;
             assert!(guarded.rest().left().is_none() && guarded.rest().failure().is_some());

@@ -1,4 +1,4 @@
-//! Where a user's home is, and the end of a home at this node.
+//! Finding a user's home, and ending a home at this node.
 //!
 //! ```text
 //!  another node claimed it, or this one gives it up ─► sockets and links of the user end ─► their work ends ─► it may be claimed again

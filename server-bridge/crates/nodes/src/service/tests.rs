@@ -39,7 +39,7 @@ async fn a_node_that_starts_waits_for_the_lease_of_a_killed_one() {
     let begun = Instant::now();
     let (next, _) = join(&store, "http://a:1").await.unwrap();
     assert!((NODE_LEASE..JOIN_PATIENCE).contains(&begun.elapsed()), "{:?}", begun.elapsed());
-    // The killed one was only frozen: it is told to stop.
+    // The killed process was only frozen: it has to stop.
     let lost = killed.0.run(&CancellationToken::new()).await.unwrap_err();
     assert!(matches!(lost, Error::NodeUrlInUse { .. }), "{lost}");
     next.leave().await;

@@ -36,7 +36,7 @@ pub(crate) enum Known {
     Failed(String),
 }
 
-/// What a client knows of its messages: the texts that were acknowledged, and those that were refused.
+/// A client's record of its messages: the texts that were acknowledged, and those that were refused.
 #[derive(Debug, Default)]
 pub(crate) struct Posted {
     pub(crate) acknowledged: Vec<String>,

@@ -20,7 +20,7 @@ pub enum Kind {
 /// Metadata of a file, directory, link or special file, taken from its handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    /// Its kind.
+    /// The kind: file, directory, link or special file.
     pub kind: Kind,
     /// Its size in bytes; for a symbolic link the length of its target.
     pub size_bytes: u64,

@@ -101,7 +101,7 @@ impl Root {
     pub fn open_file(&self, path: impl AsRef<Path>) -> Result<OpenFile> {
         let relative = self.relative(path.as_ref())?;
         regular(&self.node(relative, OFlags::PATH, FollowSymlinks::Yes)?)?;
-        // Swapping the file now achieves no more than making this open and close another one.
+        // Swapping the file now only makes this open another file, and close it again.
         let file = self.node(relative, OFlags::NONBLOCK | OFlags::NOCTTY, FollowSymlinks::Yes)?;
         OpenFile::of(file, self.hard_links)
     }

@@ -39,7 +39,7 @@ pub enum Handshake {
     },
     /// The runner confirms; the epoch takes effect.
     Ready {
-        /// The confirmation.
+        /// The epoch and the nonce that the runner confirms.
         body: Ready,
     },
     /// The server refuses; it closes the link afterwards.
@@ -67,7 +67,7 @@ pub struct Register {
     /// The provider of the runner-local LLM endpoint, empty when there is none.
     #[serde(default)]
     pub llm_provider: String,
-    /// Its model.
+    /// The name of that endpoint's model; may be empty.
     #[serde(default)]
     pub llm_model: String,
     /// The extension; absent in xbot's dialect.
@@ -136,9 +136,9 @@ pub struct RunAsNames {
 /// The versions a peer speaks, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionRange {
-    /// Oldest.
+    /// The oldest version.
     pub min: u32,
-    /// Newest.
+    /// The newest version.
     pub max: u32,
 }
 
@@ -226,7 +226,7 @@ pub const WORKTREE_CAPABILITY: &str = "worktree";
 /// A runner that can replace its own program announces this capability.
 pub const UPDATE_CAPABILITY: &str = "update";
 
-/// The runner's echo.
+/// The body of `ready`: values of the acceptance, repeated by the runner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// The accepted epoch.
@@ -238,13 +238,13 @@ pub struct Ready {
 /// The reason why a registration was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// For programs.
+    /// The reason, for programs.
     pub reason: RefusalReason,
-    /// For people: what happened and what to do next.
+    /// The reason, for people: what happened and what to do next.
     pub message: String,
 }
 
-/// The reasons of a refusal.
+/// The reason of a refusal, as programs read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalReason {
@@ -289,7 +289,7 @@ pub enum HandshakeError {
 }
 
 impl Handshake {
-    /// The text frame.
+    /// Writes the handshake as a text frame.
     pub fn to_text(&self) -> String {
         serde_json::to_string(self)
             .expect("handshakes hold only strings, numbers and lists, which always serialize")

@@ -13,7 +13,7 @@ pub trait MessageType: Encode + Decode<()> + Into<Message> + TryFrom<Message, Er
 
 macro_rules! messages {
     ($($number:literal $name:ident, $text:literal;)*) => {
-        /// Any message.
+        /// A message of any type.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub enum Message {
             $(#[doc = $text] $name($name),)*
@@ -94,7 +94,7 @@ messages! {
     33 HttpDone, "The answer to an HTTP request is complete.";
 }
 
-/// It succeeded.
+/// The request succeeded; there is no further result.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Done {}
 
@@ -145,7 +145,7 @@ pub struct ExecStreamsClosed {
 /// The last descendant of an exec ended.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecTreeGone {
-    /// The exec.
+    /// The exec whose processes have all ended.
     pub exec_id: ExecId,
 }
 
@@ -176,7 +176,7 @@ pub struct ExecReport {
 /// One exec of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct ExecEntry {
-    /// Its id.
+    /// The id that the originator chose.
     pub exec_id: ExecId,
     /// True if its own process still runs.
     pub running: bool,
@@ -234,7 +234,7 @@ pub enum FileKind {
 /// Metadata of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
 pub struct Metadata {
-    /// Its kind.
+    /// The kind of file, symlinks followed.
     pub kind: FileKind,
     /// Size in bytes.
     pub size_bytes: u64,

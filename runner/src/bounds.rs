@@ -48,7 +48,7 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
-    /// The machine's.
+    /// The machine's network.
     #[default]
     All,
     /// A separate one, in which they reach each other and nothing else.

@@ -21,7 +21,7 @@ pub(crate) struct Changes {
     order: RefCell<VecDeque<ExecId>>,
 }
 
-/// One change.
+/// A change in progress, or its remembered answer.
 #[derive(Debug)]
 pub(crate) struct Change {
     request: Request,

@@ -55,7 +55,7 @@ pub struct Patience {
 pub enum Source {
     /// A server that is dialled.
     Server {
-        /// Its address.
+        /// The server's address, and how it is verified.
         endpoint: Endpoint,
         /// The token that identifies this runner to it.
         token: Token,

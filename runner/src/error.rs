@@ -27,7 +27,7 @@ pub enum Error {
     /// A file the runner needs cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

@@ -33,7 +33,7 @@ impl OwnEngine {
         engine
     }
 
-    /// Its socket.
+    /// The path of its socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("docker.sock")
     }

@@ -22,7 +22,7 @@ pub struct Asked {
     pub body: Value,
 }
 
-/// Its answer.
+/// An answer of the scripted model.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// Words, in several pieces.

@@ -47,7 +47,7 @@ impl Pages {
         Self { address, asked }
     }
 
-    /// Its port.
+    /// The port that it listens on.
     pub fn port(&self) -> u16 {
         self.address.port()
     }

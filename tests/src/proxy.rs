@@ -29,7 +29,7 @@ pub enum Fate {
     End,
     /// This many more bytes of the server, or of the program, pass, then it is reset: mostly in the middle of a frame.
     Truncate {
-        /// How many.
+        /// How many bytes.
         bytes: usize,
         /// True if the server's bytes are counted, false for the program's.
         from_server: bool,
@@ -38,7 +38,7 @@ pub enum Fate {
     Stall(Duration),
     /// The bytes of the server, or those of the program, stall for this long; then they continue.
     Mute {
-        /// How long.
+        /// How long they stall.
         pause: Duration,
         /// True if the server's bytes stall, false if the program's do.
         from_server: bool,

@@ -53,7 +53,7 @@ pub struct TreeReport {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{error}", shown(entry))]
 pub struct TreeError {
-    /// The error.
+    /// The error, without the entry.
     pub error: Error,
     /// The entry's path in the tree; empty for the archive as a whole.
     pub entry: Vec<u8>,

@@ -38,7 +38,7 @@ pub struct Unpacker {
 struct Extraction {
     target: Target,
     file: Option<PendingFile>,
-    /// The current entry.
+    /// The path of the current entry, for errors.
     entry: Vec<u8>,
     report: TreeReport,
 }

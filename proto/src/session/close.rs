@@ -12,9 +12,9 @@ use crate::limits::{MAX_RETURN_PAUSE, MAX_RETURN_PROMISE};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Close {
-    /// For programs.
+    /// The reason, as a code for programs.
     pub code: CloseCode,
-    /// For people.
+    /// The reason, as a text for people.
     pub reason: String,
     /// In a goodbye: how long a server asks its runner to wait, so that many runners do not come back at once; or the
     /// time within which a runner intends to be back. Such a runner has begun none of the requests that it did not

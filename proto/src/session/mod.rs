@@ -63,7 +63,7 @@ pub enum Event {
     Message {
         /// The stream, or [`StreamId::SESSION`].
         stream: StreamId,
-        /// The message.
+        /// The decoded message.
         message: Message,
         /// True if the stream is gone now.
         fin: bool,

@@ -7,7 +7,7 @@
 //! - [`Events`]: the whole interface
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-/// Assembles events.
+/// Assembles events from pieces of a byte stream.
 #[derive(Debug, Default)]
 pub struct Events {
     /// The line that has no end yet, without the scanned part.

@@ -55,7 +55,7 @@ impl Error {
 /// An answer that opens no WebSocket.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The status.
+    /// The HTTP status of the answer.
     pub status: StatusCode,
     /// The value of `Retry-After`, if it has one.
     pub retry_after: Option<String>,

@@ -40,7 +40,7 @@ pub struct Cli {
     /// The subcommand, if one is given.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// How to run.
+    /// The options for running.
     #[command(flatten)]
     pub options: Options,
 }
@@ -95,7 +95,7 @@ pub enum Command {
         /// Only print the unit
         #[arg(long)]
         print: bool,
-        /// How to run.
+        /// The options for running.
         #[command(flatten)]
         options: Box<Options>,
     },
@@ -113,7 +113,7 @@ pub enum Command {
     },
 }
 
-/// How to run.
+/// The options for running.
 #[derive(Clone, Args)]
 pub struct Options {
     /// The server, such as wss://sandbridge.example.com

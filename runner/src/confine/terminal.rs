@@ -20,9 +20,9 @@ pub(super) const DIRECTORY: &str = "/dev/pts";
 /// The size of a terminal, in character cells; 0 is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalSize {
-    /// Height.
+    /// Height, in character cells.
     pub rows: u16,
-    /// Width.
+    /// Width, in character cells.
     pub columns: u16,
 }
 

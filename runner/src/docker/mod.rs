@@ -31,7 +31,7 @@ use crate::programs;
 /// The file name of the static runner next to this program.
 const STATIC_RUNNER: &str = "sandbridge-runner-static";
 
-/// Docker's client.
+/// The name of Docker's client.
 const DOCKER: &str = "docker";
 
 /// The runner's path in the container: recreated at each start, so that no image can put a link in its place.
@@ -79,7 +79,7 @@ pub struct DockerOptions {
 /// A container that can be started.
 #[derive(Debug, Clone)]
 pub struct Container {
-    /// The program `docker`.
+    /// The path of the program `docker`.
     docker: PathBuf,
     arguments: Vec<String>,
     name: String,

@@ -57,10 +57,10 @@ const MAKE: &str = "{ : > \"$1\"; } 2>/dev/null";
 /// Opens a file for changing, without changing it.
 const OPEN: &str = "{ : >> \"$1\"; } 2>/dev/null";
 
-/// One test.
+/// One test of a promise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Trial {
-    /// The promise.
+    /// The promise, as a sentence.
     pub name: String,
     /// True if it had the promised result.
     pub ok: bool,

@@ -19,7 +19,7 @@ pub enum SpawnError {
         /// The system's error.
         reason: String,
     },
-    /// The working directory cannot be entered: it is missing, no directory, or outside the workspace.
+    /// The working directory cannot be entered: it is missing, is not a directory, or is outside the workspace.
     #[error("working directory: {0}")]
     Directory(pathguard::Error),
     /// The request is invalid on any system.

@@ -14,7 +14,7 @@ use crate::limits::{STOP_GRACE_MS, STOP_LOOK_LIMIT_MS, STOP_LOOK_MS};
 /// The reason for ending a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// Its time limit.
+    /// The command's time limit.
     TimedOut,
     /// A cancel, or a lost link.
     Cancelled,

@@ -8,7 +8,7 @@ use super::{Mark, processes};
 /// The resources used by one tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
-    /// The tree.
+    /// The mark of the tree.
     pub(crate) mark: Mark,
     /// Its processes and threads, including unreaped dead ones.
     pub(crate) tasks: u64,

@@ -40,7 +40,7 @@ pub enum Provider {
     Anthropic,
 }
 
-/// The endpoint.
+/// The configuration of an LLM endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlmConfig {
     /// `http` or `https`, a host, perhaps the beginning of a path; no query.

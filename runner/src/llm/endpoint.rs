@@ -81,7 +81,7 @@ fn request(
     Ok(request)
 }
 
-/// The current key.
+/// Reads the current key; `None` for an endpoint without one.
 async fn key(config: &LlmConfig) -> Result<Option<String>, WireError> {
     let Some(file) = config.key.clone() else { return Ok(None) };
     blocking(move || file.read()).await?.map(Some).map_err(|error| no_key(&error))

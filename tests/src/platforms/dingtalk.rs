@@ -13,7 +13,7 @@ use super::serve::{Reply, Request, Service, Serving, Socket};
 /// The application's client id, which is its robot's code too.
 pub const CLIENT_ID: &str = "dingabc";
 
-/// Its secret.
+/// The application's client secret.
 pub const SECRET: &str = "planted-secret-dingtalk";
 
 /// The topic of messages to a robot.

@@ -22,7 +22,7 @@ use super::serve::{Reply, Serving};
 /// An application's id, in the form that the official client checks.
 pub const APP_ID: &str = "cli_0123456789abcdef";
 
-/// Its secret.
+/// The application's secret.
 pub const APP_SECRET: &str = "planted-secret-feishu";
 
 /// The open id of the application's bot.
@@ -31,9 +31,9 @@ pub const BOT: &str = "ou_bot";
 /// A message that the application sent.
 #[derive(Clone, Debug)]
 pub struct Card {
-    /// Its id.
+    /// The id of the message.
     pub id: String,
-    /// The chat.
+    /// The id of the chat.
     pub chat: String,
     /// The message that it answers, and whether it is in that message's thread.
     pub reply: Option<(String, bool)>,
@@ -50,7 +50,7 @@ pub struct Card {
 /// An event on its way to the application.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// The event.
+    /// The event, as it is sent.
     pub event: Value,
     /// How often it was sent.
     pub tries: usize,

@@ -22,7 +22,7 @@ const SILENT_FOR: Duration = Duration::from_secs(120);
 /// A command for a WebSocket.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// Send this.
+    /// Send this message.
     Send(Message),
     /// Close it, with a code and a reason.
     Close(u16, String),

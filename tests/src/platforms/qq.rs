@@ -15,17 +15,17 @@ use super::serve::Serving;
 /// The bot's number.
 pub const APP_ID: &str = "102030";
 
-/// Its secret.
+/// The bot's secret.
 pub const SECRET: &str = "planted-secret-qq";
 
 /// A message that the bot sent.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// Its id.
+    /// The id of the message.
     pub id: String,
     /// The path of the conversation: `/v2/groups/G`.
     pub to: String,
-    /// The document.
+    /// The message as the bot sent it.
     pub body: Value,
 }
 

@@ -15,7 +15,7 @@ use tungstenite::protocol::Role;
 /// The largest body that a stand-in reads.
 const BODY_MAX_BYTES: usize = 64 << 20;
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// `GET`, `POST` and so on.
@@ -26,18 +26,18 @@ pub struct Request {
     pub query: String,
     /// The headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The whole body.
     pub body: Vec<u8>,
 }
 
 /// One part of a form with files.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Its name.
+    /// The name of the form's field.
     pub name: String,
     /// The file's name, if the part is a file.
     pub file: Option<String>,
-    /// Its bytes.
+    /// The content of the part.
     pub bytes: Vec<u8>,
 }
 
@@ -88,7 +88,7 @@ impl Request {
     }
 }
 
-/// An answer.
+/// The response to a request.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// A status, headers and a body.
@@ -102,7 +102,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// A JSON document.
+    /// A response with a JSON document.
     pub fn json(status: u16, body: &Value) -> Self {
         let kind = ("content-type".to_owned(), "application/json".to_owned());
         Self::Is(status, vec![kind], body.to_string().into_bytes())
@@ -328,7 +328,7 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
 /// The result of polling a WebSocket of a stand-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Polled {
-    /// A text.
+    /// A text message.
     Text(String),
     /// Nothing yet.
     Nothing,

@@ -36,9 +36,9 @@ pub enum Fault {
 /// A message that the bot sent.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its channel.
+    /// The id of its channel.
     pub channel: String,
-    /// Its id.
+    /// The id of the message, which is a timestamp.
     pub ts: String,
     /// Its parameters, as last changed.
     pub parameters: Value,

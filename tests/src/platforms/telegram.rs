@@ -39,9 +39,9 @@ pub enum Fault {
 pub struct Message {
     /// `sendMessage`, `sendPhoto` or `sendDocument`.
     pub method: String,
-    /// Its id.
+    /// The id of the message.
     pub id: i64,
-    /// Its chat.
+    /// The id of its chat.
     pub chat: i64,
     /// Its parameters, as last edited.
     pub parameters: Value,

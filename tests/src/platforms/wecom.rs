@@ -14,7 +14,7 @@ use super::serve::{Reply, Request, Service, Serving, Socket};
 /// The bot's id.
 pub const BOT_ID: &str = "aib-bot";
 
-/// Its secret.
+/// The bot's secret.
 pub const SECRET: &str = "planted-secret-wecom";
 
 /// The plain content of [`ENCRYPTED`].
@@ -40,7 +40,7 @@ const PER_SECOND: usize = 30;
 pub struct Said {
     /// `reply:REQUEST` or `chat:ID`.
     pub to: String,
-    /// The document.
+    /// The body of the command that sent it.
     pub body: Value,
 }
 

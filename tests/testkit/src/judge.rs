@@ -17,7 +17,7 @@ const DEVICES: [u32; 2] = [0o020_000, 0o060_000];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub kind: Expected,
-    /// Its whole text.
+    /// The whole text of the error.
     pub message: String,
 }
 

@@ -24,7 +24,7 @@ impl Reserve {
         }
     }
 
-    /// Empties it.
+    /// Closes the reserved files.
     pub(super) fn give_back(&mut self) {
         self.0.clear();
     }

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 pub struct Choice {
     /// The label of the button or option.
     pub label: String,
-    /// The answer.
+    /// The answer that the press gives.
     pub reply: CardReply,
 }
 

@@ -1,13 +1,13 @@
 //! The values of a head's fields.
 
-/// A value.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A text; numbers and words such as `true` too.
     Text(String),
-    /// A list.
+    /// A list of values.
     List(Vec<Value>),
-    /// Fields.
+    /// Fields within the field.
     Map(Map),
 }
 

@@ -20,7 +20,7 @@ pub struct Getter {
     most_bytes: usize,
 }
 
-/// A document.
+/// A fetched document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Its final URL, after redirects.

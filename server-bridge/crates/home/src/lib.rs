@@ -39,7 +39,7 @@ pub enum Error {
     /// The home directory cannot be created or used.
     #[error("cannot use the home directory {}: {source}; check its owner and mode, or pass --home DIR", home.display())]
     Home {
-        /// The directory.
+        /// The home directory that was tried.
         home: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -47,7 +47,7 @@ pub enum Error {
     /// A configuration file cannot be read or understood.
     #[error("cannot read {}: {reason}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The problem, in words.
         reason: String,

@@ -38,7 +38,7 @@ pub(crate) struct Cache {
 #[derive(Default)]
 struct State {
     entries: HashMap<Place, Entry>,
-    /// Counts searches.
+    /// The number of searches so far.
     now: u64,
     /// Counts the changes of each collection.
     changes: HashMap<CollectionId, u64>,
@@ -46,7 +46,7 @@ struct State {
 
 struct Entry {
     vectors: Arc<Vectors<Key>>,
-    /// The last search.
+    /// The number of the last search that used these vectors.
     used: u64,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Content {
 }
 
 impl Knowledge {
-    /// Does the job of a document. Its failures are recorded with the document; an error is the store's.
+    /// Does the job of a document. Failures of the document are recorded with it; only the store's errors are returned.
     pub(crate) async fn index(&self, job: &IndexJob) -> store::Result<()> {
         let mut content = if job.place.is_empty() {
             self.uploaded(job).await?

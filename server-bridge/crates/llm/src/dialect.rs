@@ -57,7 +57,7 @@ pub(crate) fn refusal(status: u16, body: &[u8], retry_after_s: Option<u64>) -> E
     told.into_error(status, retry_after_s)
 }
 
-/// A provider's error.
+/// A provider's error, as parsed from its answer.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     message: String,

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::limits::CONNECT_TIMEOUT;
 use crate::transport::{Answer, Call, Transport};
 
-/// The header for a key.
+/// The header in which a key is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyHeader {
     /// `authorization: Bearer KEY`.

@@ -29,7 +29,7 @@ pub struct Request {
 /// A part of the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPart {
-    /// The text.
+    /// The text of this part.
     pub text: String,
     /// True if it stays the same from call to call, so that caching is worthwhile.
     pub is_static: bool,
@@ -80,7 +80,7 @@ pub enum Content {
 pub struct Assistant {
     /// Its reasoning, if it reports any.
     pub reasoning: Vec<Reasoning>,
-    /// Its text.
+    /// The text of the answer.
     pub text: String,
     /// The calls that it requests.
     pub tool_calls: Vec<ToolCall>,
@@ -107,7 +107,7 @@ pub struct Reasoning {
 pub struct ToolCall {
     /// The provider's name for this call.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
     /// Its arguments as the model wrote them: JSON, unless it made a mistake.
     pub arguments: String,
@@ -140,7 +140,7 @@ impl ToolCall {
 pub struct ToolResult {
     /// The call's [`ToolCall::id`].
     pub call_id: String,
-    /// Its content.
+    /// The texts and images that the tool returned.
     pub content: Vec<Content>,
     /// True if it failed.
     pub is_error: bool,

@@ -24,7 +24,7 @@ pub enum Delta {
         slot: u64,
         /// The provider's name for it.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
     },
     /// More of a call's arguments.
@@ -43,7 +43,7 @@ pub enum Delta {
 /// The reason why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It is done.
+    /// The answer is complete.
     End,
     /// It waits for the tool results.
     ToolCalls,
@@ -71,7 +71,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Both together.
+    /// The sum of both usages.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

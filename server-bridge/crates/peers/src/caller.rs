@@ -30,9 +30,9 @@ pub enum Error {
     /// It cannot be reached.
     #[error("cannot reach the node at {url}: {source}")]
     Unreachable {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
-        /// The reason.
+        /// The system's error.
         source: io::Error,
     },
     /// Its URL leads to the caller.
@@ -40,7 +40,7 @@ pub enum Error {
         "the URL {url} of another node leads to this node itself; give each node a --node-url that leads to its own --peer-listen"
     )]
     Itself {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
     },
     /// Its URL leads to something else.
@@ -48,7 +48,7 @@ pub enum Error {
         "the URL {url} of a node leads to another program; give each node a --node-url that leads to its own --peer-listen"
     )]
     Stranger {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
     },
     /// It speaks another version of the protocol between nodes.
@@ -56,7 +56,7 @@ pub enum Error {
         "the node at {url} (version {version}) speaks another version of the protocol between nodes; run the same version on all nodes"
     )]
     Version {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
         /// The version of its program.
         version: String,
@@ -64,15 +64,15 @@ pub enum Error {
     /// It does not accept this node's key.
     #[error("the node at {url} does not know this node; see that both use the same database")]
     Refused {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
     },
     /// The connection broke before an answer arrived.
     #[error("the node at {url} did not answer: {reason}")]
     Broken {
-        /// Its URL.
+        /// The URL that was called.
         url: String,
-        /// The reason.
+        /// The cause, for people.
         reason: String,
     },
 }
@@ -80,7 +80,7 @@ pub enum Error {
 /// A request that got no answer.
 #[derive(Debug)]
 pub struct Failed {
-    /// The reason.
+    /// The reason why there is no answer.
     pub error: Error,
     /// The request, if nothing of it was sent.
     pub unsent: Option<Box<Request<Body>>>,

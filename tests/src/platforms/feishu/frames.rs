@@ -1,6 +1,6 @@
 //! The frames of the long connection: protocol buffers, version 2.
 
-/// A frame.
+/// A frame of the long connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Field 1.

@@ -24,7 +24,7 @@ const SCOPES: [&str; 5] = ["offline_access", "bitable:app", "docx:document", "dr
 pub struct PersonsCall {
     /// The person whose token it had.
     pub person: String,
-    /// The method.
+    /// The HTTP method.
     pub method: String,
     /// The path with its query.
     pub target: String,

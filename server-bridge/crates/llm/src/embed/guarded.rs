@@ -104,7 +104,7 @@ impl Guarded {
         matches!(self.embedder, Embedder::BuiltIn(_))
     }
 
-    /// Its pauses.
+    /// The pauses of this embedder.
     #[must_use]
     pub fn rest(&self) -> &Rest {
         &self.rest

@@ -18,7 +18,7 @@ use crate::limits::{ELSEWHERE_KEPT, END_TIMEOUT, NODE_LEASE};
 /// The node that works for a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// This one.
+    /// This node.
     Here,
     /// The node with this URL.
     At(String),

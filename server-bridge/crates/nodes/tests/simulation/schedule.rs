@@ -21,7 +21,7 @@ use crate::random::Random;
 
 /// The URLs of the nodes.
 const URLS: [&str; 3] = ["http://a:1", "http://b:1", "http://c:1"];
-/// The people.
+/// The names of the users.
 const PEOPLE: [&str; 2] = ["ann", "bob"];
 /// The machines, numbered from 1: the index of the owner, and the name.
 const MACHINES: [(usize, &str); 3] = [(0, "laptop"), (0, "desk"), (1, "laptop")];

@@ -19,7 +19,7 @@ pub enum Error {
     #[error("no such file or directory")]
     NotFound,
     /// Something exists there already.
-    #[error("it exists already")]
+    #[error("it already exists")]
     AlreadyExists,
     /// The operating system refuses this user.
     #[error("permission denied")]

@@ -158,7 +158,7 @@ pub fn entries(policy: &ConfinePolicy, profile: Profile, own_root: bool) -> Vec<
         let inner = |path: &PathBuf| closed.iter().any(|closed| path.starts_with(closed) && path != closed);
         let inner: Vec<PathBuf> =
             pinned.into_iter().filter(|path| !closed.contains(path) && inner(path)).collect();
-        let why_closed = "what is made in it has hooks or a configuration that the user's own git obeys: add worktrees and submodules outside \
+        let why_closed = "anything created in it has hooks or a configuration that the user's own git obeys: add worktrees and submodules outside \
             the sandbox and restart the runner, or let commands do it with --allow-git-config on the runner's machine";
         add(closed, Rule::GitConfig, "rx", why_closed);
         add(inner, Rule::Workspace, "rwx", "in the workspace");

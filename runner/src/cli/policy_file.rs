@@ -102,7 +102,7 @@ fn check_writers(path: &Path) -> Result<(), Error> {
         let is_sticky = found.is_dir() && found.mode() & 0o1000 != 0;
         let others = found.mode() & 0o002 != 0 || found.mode() & 0o020 != 0 && found.gid() != group;
         if others && !is_sticky {
-            return refuse(what, "can be written by others: close it with chmod go-w");
+            return refuse(what, "can be written by others: restrict it with chmod go-w");
         }
     }
     Ok(())

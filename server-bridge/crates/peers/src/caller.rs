@@ -62,7 +62,7 @@ pub enum Error {
         version: String,
     },
     /// It does not accept this node's key.
-    #[error("the node at {url} does not know this node; see that both use the same database")]
+    #[error("the node at {url} does not know this node; check that both use the same database")]
     Refused {
         /// The URL that was called.
         url: String,

@@ -344,7 +344,7 @@ pub(super) const TABLE: &[Row] = &[
     // Files.
     ("path escapes the workspace", "路径超出了工作区"),
     ("no such file or directory", "没有这个文件或目录"),
-    ("it exists already", "已存在"),
+    ("it already exists", "已存在"),
     ("permission denied", "没有权限"),
     ("not a directory", "不是目录"),
     ("it is a directory", "这是一个目录"),

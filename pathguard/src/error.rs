@@ -60,7 +60,7 @@ pub enum Error {
     /// A rename would cross from one file system to another; copy and remove instead.
     #[error("source and destination are on different file systems: copy and remove instead")]
     CrossesDevices,
-    /// It is a mount point, held by a lease, or kept changing: try again later.
+    /// The path is a mount point, held by a lease, or kept changing: try again later.
     #[error("it is in use: try again later")]
     Busy,
     /// A directory lies deeper than [`TREE_DEPTH`](crate::limits::TREE_DEPTH) levels below where a walk began.

@@ -117,7 +117,7 @@ impl Root {
     /// Metadata of a path; for a symbolic link as the last component, of the link itself.
     ///
     /// # Errors
-    /// As [`Root::stat`].
+    /// The same as for [`Root::stat`].
     pub fn lstat(&self, path: impl AsRef<Path>) -> Result<Metadata> {
         self.facts(path.as_ref(), FollowSymlinks::No)
     }

@@ -108,9 +108,9 @@ pub struct ExecStarted {
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub enum ExitStatus {
-    /// It exited with this code, 0 to 255.
+    /// The process exited with this code, 0 to 255.
     Code(i32),
-    /// This signal ended it.
+    /// This signal ended the process.
     Signal(i32),
 }
 
@@ -287,7 +287,7 @@ pub enum Truncation {
     Results,
     /// There are more files and directories than the runner visits.
     Entries,
-    /// It would have taken longer than the runner's time limit.
+    /// The search would have taken longer than the runner's time limit.
     Time,
     /// A directory is too deep, or a path is too long.
     Depth,

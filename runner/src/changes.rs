@@ -33,7 +33,7 @@ pub(crate) struct Change {
 pub(crate) enum Begin {
     /// Carry out the change, then store its answer.
     New(Rc<Change>),
-    /// It was requested before; wait for its answer.
+    /// The change was requested before; wait for its answer.
     Known(Rc<Change>),
 }
 

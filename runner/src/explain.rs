@@ -11,33 +11,33 @@ use crate::layers::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// The profile confines nothing.
+    /// The profile confines nothing, so every path is open.
     FullControl,
-    /// It is in the workspace.
+    /// The path is in the workspace.
     Workspace,
-    /// The user's own git obeys it.
+    /// The path is one of the files that the user's own git obeys.
     GitConfig,
-    /// The configuration allows reading it.
+    /// The configuration allows reading the path.
     AllowRead,
-    /// The configuration allows changing it.
+    /// The configuration allows changing the path.
     AllowWrite,
-    /// It belongs to a toolchain.
+    /// The path belongs to a toolchain.
     Tool,
-    /// It belongs to the system's programs.
+    /// The path belongs to the system's programs.
     System,
-    /// It is one of the files of `/etc` that programs need.
+    /// The path is one of the files of `/etc` that programs need.
     Etc,
-    /// It is a device that all users may use.
+    /// The path is a device that all users may use.
     Device,
-    /// It is the kernel's information about processes and hardware.
+    /// The path contains the kernel's information about processes and hardware.
     Kernel,
-    /// It is a temporary directory.
+    /// The path is in a temporary directory.
     Temporary,
-    /// It is in the commands' private home.
+    /// The path is in the commands' private home.
     Home,
-    /// It belongs to the runner itself.
+    /// The path belongs to the runner itself.
     RunnerState,
-    /// No rule opens it to commands.
+    /// No rule opens the path to commands.
     Hidden,
 }
 

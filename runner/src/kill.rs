@@ -269,7 +269,8 @@ pub fn kill_everything() -> KillOutcome {
     kill_until_gone(&descendants, &is_descendant)
 }
 
-/// The same, for a process that ends: processes being started are killed too, and nothing more can be started.
+/// Kills every process this one started, when this one is about to end: processes being started are killed too, and
+/// nothing more can be started.
 pub(crate) fn kill_everything_for_good() -> KillOutcome {
     // Held while a command is born: either it is found below, or there is none.
     marks().is_closed = true;

@@ -418,7 +418,8 @@ pub const COUNTED_MEMORY_PART: u64 = 2;
 /// [`COUNTED_LOOKS_CROWD`].
 pub const COUNTED_LOOKS: u32 = 10;
 
-/// The same number if the machine's processes have increased by one part in [`FEW_PROCESSES_PART`] of the limit on them.
+/// The number of checks without counting if the machine's processes have increased by one part in [`FEW_PROCESSES_PART`]
+/// of the limit on them.
 pub const COUNTED_LOOKS_CROWD: u32 = 100;
 
 /// See [`COUNTED_LOOKS_CROWD`].

@@ -17,9 +17,9 @@ const KEPT_NAME_BYTES: usize = 8;
 /// The source of the token.
 #[derive(Clone)]
 pub enum Token {
-    /// It was given once and is kept in memory.
+    /// The token was given once and is kept in memory.
     Given(String),
-    /// It is read at each attempt, so that a rotated one is used.
+    /// The token is read at each attempt, so that a rotated one is used.
     File(PathBuf),
 }
 
@@ -62,7 +62,7 @@ impl Token {
     /// the state directory. When this returns it is completely on disk, and readable only by this user.
     ///
     /// # Errors
-    /// It can be written nowhere.
+    /// The token cannot be written anywhere.
     pub(crate) async fn keep(&self, state_dir: &Path, shown: &str, own: &str) -> Result<(), Error> {
         let (token, kept) = (self.clone(), kept_file(state_dir, shown));
         let text = format!("{own}\n");
@@ -132,7 +132,7 @@ pub fn read_secret(path: &Path) -> Result<String, Error> {
 /// Reads a token from standard input, up to its end.
 ///
 /// # Errors
-/// It cannot be read, or contains no token.
+/// Standard input cannot be read, or contains no token.
 pub fn read_secret_from_stdin() -> Result<String, Error> {
     token(io::stdin().lock()).map_err(Error::file("standard input"))
 }

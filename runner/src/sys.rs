@@ -144,7 +144,7 @@ pub(crate) fn mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool)
     change_mount(mount, set, 0, recursive)
 }
 
-/// The same, and removes attributes; those that another user namespace set stay, and are an error.
+/// Adds and removes mount attributes; those that another user namespace set cannot be removed, and are an error.
 pub(crate) fn change_mount(mount: BorrowedFd<'_>, set: u64, clear: u64, recursive: bool) -> io::Result<()> {
     let replaced = if set & libc::MOUNT_ATTR__ATIME == 0 { 0 } else { libc::MOUNT_ATTR__ATIME };
     let attributes =
@@ -168,7 +168,7 @@ pub(crate) fn change_mount(mount: BorrowedFd<'_>, set: u64, clear: u64, recursiv
 pub(crate) const FORK_PLAIN: i32 = 0;
 /// A new PID namespace with a mount namespace for its `/proc`.
 pub(crate) const FORK_PID_NAMESPACE: i32 = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
-/// The same inside a new user namespace, for users other than root.
+/// A new PID namespace inside a new user namespace, for users other than root.
 pub(crate) const FORK_USER_NAMESPACE: i32 = FORK_PID_NAMESPACE | libc::CLONE_NEWUSER;
 
 /// Forks the calling process into new namespaces; `None` in the child.

@@ -131,8 +131,8 @@ impl Session {
         self.open_with(request, STREAM_CREDIT_BYTES)
     }
 
-    /// The same, with up to `most` bytes in flight from the answering side, at most [`MAX_STREAM_CREDIT_BYTES`], as long as
-    /// few streams are open.
+    /// Opens a stream with up to `most` bytes in flight from the answering side, at most [`MAX_STREAM_CREDIT_BYTES`], as
+    /// long as few streams are open.
     pub fn open_with(&mut self, request: &Request, most: u32) -> Result<StreamId, WireError> {
         debug_assert_eq!(self.side, Side::Originator);
         self.check_room(request)?;

@@ -173,7 +173,7 @@ impl Options {
     /// The directories, with their defaults, and the LLM endpoint.
     ///
     /// # Errors
-    /// As [`SandboxOptions::executor_config`] and [`LlmOptions::config`].
+    /// The same as for [`SandboxOptions::executor_config`] and [`LlmOptions::config`].
     pub fn executor_config(&self) -> Result<ExecutorConfig, Error> {
         let mut config = self.sandbox.executor_config(self.token_file.as_deref(), self.stdio)?;
         config.llm = self.llm.config(|| config.seen_by_commands())?;

@@ -59,7 +59,7 @@ impl PolicyFile {
     /// The named file, or the user's own if that applies and exists, with its canonical path.
     ///
     /// # Errors
-    /// It is named but missing, others may write it, or it is invalid; the text names the line.
+    /// The file is named but missing, others may write it, or it is invalid; the text names the line.
     pub(super) fn find(named: Option<&Path>, or_own: bool) -> Result<Option<(PathBuf, Self)>, Error> {
         let own = || if or_own { default_path() } else { None };
         let Some(path) = named.map(Path::to_owned).or_else(own) else { return Ok(None) };

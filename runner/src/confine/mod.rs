@@ -146,7 +146,7 @@ pub(crate) fn apply(profile: Profile, policy: &ConfinePolicy, key: MarkKey) -> i
 /// commands reach. Both see the same files, including `/tmp`; processes and terminals are separate.
 ///
 /// # Errors
-/// As those of [`apply`], or no terminal could be opened.
+/// The same as for [`apply`], or no terminal could be opened.
 pub(crate) fn apply_on_terminal(
     policy: &ConfinePolicy,
     key: MarkKey,

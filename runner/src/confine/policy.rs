@@ -132,10 +132,10 @@ impl ConfinePolicy {
         Self::detect_for(workspace, state_dir, None)
     }
 
-    /// The same for commands of another user.
+    /// Like [`Self::detect`], for commands of another user.
     ///
     /// # Errors
-    /// As those of [`Self::detect`].
+    /// The same as for [`Self::detect`].
     pub fn detect_for(workspace: &Path, state_dir: &Path, run_as: Option<&Account>) -> io::Result<Self> {
         let workspace = workspace.canonicalize()?;
         if !workspace.is_dir() {
@@ -168,7 +168,7 @@ impl ConfinePolicy {
         })
     }
 
-    /// The same with additional paths for commands.
+    /// This policy with additional paths for commands.
     #[must_use]
     pub fn allowing(self, allowances: Allowances) -> Self {
         Self { allowances, ..self }

@@ -38,7 +38,8 @@ use crate::secret::Token;
 enum Over {
     /// A failure on the server's side before the registration: the container keeps running.
     Server(String),
-    /// The same after the registration: how long the link lasted, and how long the server asked to wait.
+    /// A failure on the server's side after the registration: how long the link lasted, and how long the server asked to
+    /// wait.
     Link { text: String, lived: Duration, asked: Duration },
     /// A failure on the container's side.
     Container(String),

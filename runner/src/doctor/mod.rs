@@ -48,7 +48,7 @@ pub fn probe(policy: &ConfinePolicy, profile: Profile) -> Result<LayerReport, Sp
 /// Gathers all findings, by running commands.
 ///
 /// # Errors
-/// As [`probe`].
+/// The same as for [`probe`].
 pub fn diagnose(policy: &ConfinePolicy, profile: Profile) -> Result<Diagnosis, SpawnError> {
     let facts = facts(policy, profile);
     let spawner = Spawner::start(profile, policy)?;

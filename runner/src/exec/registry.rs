@@ -45,9 +45,9 @@ struct Known {
 
 /// The outcome of a start.
 pub(super) enum Start {
-    /// It is new: run it.
+    /// The exec is new: run it.
     New(Rc<Outlet>),
-    /// It was requested before; the stream was attached, or got the reason why not.
+    /// The exec was requested before; the stream was attached, or got the reason why not.
     Known,
 }
 

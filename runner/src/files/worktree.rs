@@ -272,7 +272,7 @@ fn open_in(directory: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(directory, name, flags, Mode::empty())?)
 }
 
-/// The same, creating it if it is missing.
+/// Opens a directory of an open one, creating it if it is missing.
 fn directory_in(directory: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     match rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o755)) {
         Ok(()) | Err(Errno::EXIST) => open_in(directory, name),

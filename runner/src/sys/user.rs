@@ -87,7 +87,7 @@ fn file_user(user_id: u32) -> u32 {
     unistd::setfsuid(Uid::from_raw(user_id)).as_raw()
 }
 
-/// The same for the group.
+/// Sets the group whose rights to files the thread has; returns the one before.
 fn file_group(group_id: u32) -> u32 {
     unistd::setfsgid(unistd::Gid::from_raw(group_id)).as_raw()
 }

@@ -135,11 +135,11 @@ impl UpdateConfig {
 /// The stage of an update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
-    /// None is in progress.
+    /// No update is in progress.
     Idle,
     /// The program of this version is being downloaded and verified.
     Downloading(String),
-    /// It is ready, and waits until nothing runs.
+    /// The program of this version is ready, and waits until nothing runs.
     Waiting(String),
 }
 

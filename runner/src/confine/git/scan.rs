@@ -14,7 +14,7 @@ use crate::limits::{GIT_LINK_BYTES, GIT_MODULE_DEPTH, GIT_REPOSITORIES, GIT_SCAN
 /// The parts of a repository that are closed to commands.
 const PARTS: &[&str] = &["hooks", "config", "config.worktree", "commondir"];
 
-/// The same for a linked worktree's own directory.
+/// The parts of a linked worktree's own directory that are closed to commands.
 pub(in crate::confine) const WORKTREE_PARTS: &[&str] = &["config.worktree", "commondir"];
 
 /// The entries that make a directory a repository, and that git never replaces.

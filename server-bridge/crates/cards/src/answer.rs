@@ -112,7 +112,7 @@ pub fn label_of(card: &CardDocument, reply: &CardReply) -> Result<Option<String>
 /// An answer as the person's own message: what was chosen, then each value on a line of its own. It never begins like a command.
 ///
 /// # Errors
-/// As [`label_of`].
+/// The same as for [`label_of`].
 pub fn message(card: &CardDocument, reply: &CardReply) -> Result<String> {
     let label = label_of(card, reply)?;
     let mut text = match &label {

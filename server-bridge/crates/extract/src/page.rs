@@ -75,7 +75,7 @@ pub(crate) enum Frame {
         /// Pages that could not be read.
         broken_pages: u32,
     },
-    /// It could not be read.
+    /// The document could not be read.
     Failed(Failure),
 }
 

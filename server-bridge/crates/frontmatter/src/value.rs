@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The same, except that blanks may also separate items that contain none: `Read Bash(git add *)`.
+    /// The value's items, where blanks may also separate items that contain none: `Read Bash(git add *)`.
     pub fn words(&self) -> Vec<String> {
         match self {
             Self::Text(text) => split(text, |letter| letter == ',' || letter.is_whitespace()),

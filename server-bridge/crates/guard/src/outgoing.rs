@@ -55,7 +55,7 @@ pub(crate) fn redirect(outgoing: &Outgoing, url: &Url, response: &Response) -> R
     stays(url, &next).map(|()| Some(next))
 }
 
-/// The same for an answer that another program got, which checks what it connects to itself.
+/// The address that a redirect leads to, for an answer that another program got, which checks what it connects to itself.
 ///
 /// # Errors
 /// [`Error::Url`]; [`Error::Downgrade`]; [`Error::Elsewhere`].

@@ -65,7 +65,7 @@ impl AtomicFile {
         Ok(())
     }
 
-    /// The same, durably: content and name are on the disk when it returns.
+    /// Puts the file in place durably: content and name are on the disk when this returns.
     ///
     /// # Errors
     /// A system error. The old file stays, or, if only its directory could not be flushed, the new file is in place.
@@ -92,7 +92,7 @@ impl Drop for AtomicFile {
 /// Creates or replaces a file, accessible to its owner only; it is on the disk when this returns.
 ///
 /// # Errors
-/// As [`AtomicFile::create`] and [`AtomicFile::commit`].
+/// The same as for [`AtomicFile::create`] and [`AtomicFile::commit`].
 pub fn write(target: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = AtomicFile::create(target, PRIVATE)?;
     file.file().write_all(content)?;

@@ -139,7 +139,7 @@ impl Cache {
         let mut state = self.state();
         state.changed(collection);
         let Some(entry) = state.entries.get_mut(&(model, collection)) else { return };
-        // They may have been read from the store just before.
+        // Some of them may already be here, if they were read from the store just before.
         let ids: HashSet<ChunkId> = added.iter().map(|one| one.id).collect();
         let known: HashSet<ChunkId> = entry
             .vectors

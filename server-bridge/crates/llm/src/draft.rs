@@ -44,7 +44,7 @@ pub(crate) type Writer = bytes::buf::Writer<BytesMut>;
 
 /// The serialised part of a conversation that is sent repeatedly.
 ///
-/// It is only as large as the last request and works for any request and any model: changed parts are written again.
+/// A draft is only as large as the last request and works for any request and any model: changed parts are written again.
 #[derive(Debug, Default)]
 pub struct Draft {
     wording: &'static str,

@@ -28,10 +28,10 @@ pub enum Error {
     /// The provider has a problem of its own.
     #[error("the provider failed ({0})")]
     Provider(String),
-    /// It could not be reached, or the connection broke.
+    /// The provider could not be reached, or the connection broke.
     #[error("the provider cannot be reached ({0})")]
     Network(String),
-    /// No sign of life for 120 s, or no end after 600 s, unless other [`crate::Deadlines`] are set.
+    /// The provider was silent for 120 s, or its answer did not end within 600 s, unless other [`crate::Deadlines`] are set.
     #[error("the provider took too long ({0})")]
     Timeout(String),
     /// The answer broke off.

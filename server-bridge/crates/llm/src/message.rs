@@ -122,7 +122,7 @@ impl ToolCall {
     /// The arguments as JSON; an empty text counts as an empty object.
     ///
     /// # Errors
-    /// They are something else, such as a text cut by a token limit.
+    /// The arguments are something else, such as a text cut by a token limit.
     pub fn parse(&self) -> Result<serde_json::Map<String, Value>, BadArguments> {
         if self.arguments.trim().is_empty() {
             return Ok(serde_json::Map::new());

@@ -60,7 +60,7 @@ impl Model {
         Self { dialect: Arc::new(dialect), transport: Arc::new(transport), deadlines }
     }
 
-    /// The same with other deadlines.
+    /// The model with other deadlines.
     #[must_use]
     pub fn with_deadlines(self, deadlines: Deadlines) -> Self {
         Self { deadlines, ..self }

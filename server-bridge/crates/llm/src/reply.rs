@@ -18,7 +18,7 @@ pub enum Delta {
         /// See [`Reasoning::redacted`].
         redacted: Option<String>,
     },
-    /// It begins to write a call; `slot` distinguishes the calls of one answer.
+    /// The model begins to write a call; `slot` distinguishes the calls of one answer.
     ToolCall {
         /// Its position in the answer, by the provider's count.
         slot: u64,
@@ -36,7 +36,7 @@ pub enum Delta {
     },
     /// Tokens counted so far; a later count replaces it.
     Usage(Usage),
-    /// The reason why it stopped.
+    /// The reason why the model stopped.
     Stop(Stop),
 }
 
@@ -45,15 +45,15 @@ pub enum Delta {
 pub enum Stop {
     /// The answer is complete.
     End,
-    /// It waits for the tool results.
+    /// The model waits for the tool results.
     ToolCalls,
-    /// It used up its output tokens.
+    /// The model used up its output tokens.
     MaxTokens,
-    /// Conversation and answer together fill its window.
+    /// Conversation and answer together fill the model's window.
     ContextFull,
-    /// It, or its provider, refuses to answer that.
+    /// The model, or its provider, refuses to answer.
     Refused,
-    /// Another reason, by its provider's name.
+    /// Another reason, as the provider names it.
     Other(String),
 }
 

@@ -27,7 +27,7 @@ use crate::tls::{self, Mistaken};
 /// The reason why another node could not be called. Each text names the node's URL and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be reached.
+    /// The node cannot be reached.
     #[error("cannot reach the node at {url}: {source}")]
     Unreachable {
         /// The URL that was called.
@@ -35,7 +35,7 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// Its URL leads to the caller.
+    /// The node's URL leads to the caller.
     #[error(
         "the URL {url} of another node leads to this node itself; give each node a --node-url that leads to its own --peer-listen"
     )]
@@ -43,7 +43,7 @@ pub enum Error {
         /// The URL that was called.
         url: String,
     },
-    /// Its URL leads to something else.
+    /// The node's URL leads to something else.
     #[error(
         "the URL {url} of a node leads to another program; give each node a --node-url that leads to its own --peer-listen"
     )]
@@ -51,7 +51,7 @@ pub enum Error {
         /// The URL that was called.
         url: String,
     },
-    /// It speaks another version of the protocol between nodes.
+    /// The node speaks another version of the protocol between nodes.
     #[error(
         "the node at {url} (version {version}) speaks another version of the protocol between nodes; run the same version on all nodes"
     )]
@@ -61,7 +61,7 @@ pub enum Error {
         /// The version of its program.
         version: String,
     },
-    /// It does not accept this node's key.
+    /// The node does not accept this node's key.
     #[error("the node at {url} does not know this node; check that both use the same database")]
     Refused {
         /// The URL that was called.

@@ -34,7 +34,7 @@ pub enum Error {
         /// The innermost cause.
         why: String,
     },
-    /// It did not answer in time.
+    /// The server did not answer in time.
     #[error("{host} did not answer within {seconds} s; check that it runs and is not overloaded")]
     Slow {
         /// The server's host and port.

@@ -208,7 +208,7 @@ fn assistant(said: &Assistant) -> Vec<Block<'_>> {
         said.reasoning.iter().filter_map(|thought| match (&thought.redacted, &thought.signature) {
             (Some(data), _) => Some(Block::RedactedThinking { data }),
             (None, Some(signature)) => Some(Block::Thinking { thinking: &thought.text, signature }),
-            // Another provider's: it would be refused.
+            // Reasoning of another provider would be refused.
             (None, None) => None,
         });
     let text = (!said.text.trim().is_empty()).then_some(Block::Text { text: &said.text });

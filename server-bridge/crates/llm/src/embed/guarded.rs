@@ -86,7 +86,7 @@ impl Guarded {
         Self { embedder, setting, rest }
     }
 
-    /// As [`Embedder::model`].
+    /// The same as for [`Embedder::model`].
     #[must_use]
     pub fn model(&self) -> &str {
         self.embedder.model()
@@ -158,7 +158,7 @@ impl Guarded {
             Err(error) if is_its_own(&error) => return Err(error),
             Err(error) => tracing::info!(%error, "an embedder refuses some texts; they are tried one by one"),
         }
-        // It may be the texts, or the embedder.
+        // The cause may be the texts or the embedder: one trial text shows which.
         let trial = self.checked(vec![TRIAL.to_owned()], dimensions).await?;
         let dimensions = dimensions.or_else(|| trial.first().map(Vector::dimensions));
         let mut vectors = Vec::with_capacity(texts.len());

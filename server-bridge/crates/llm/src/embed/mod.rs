@@ -148,7 +148,7 @@ impl Embedder {
         }))
     }
 
-    /// The same embedder with other retries. The built-in embedder has no retries.
+    /// This embedder with other retries. The built-in embedder has no retries.
     #[must_use]
     pub fn with_patience(self, patience: Patience) -> Self {
         match self {

@@ -167,7 +167,10 @@ impl Place {
             if has_tree {
                 return Err(WireError::new(
                     ErrorKind::Unsupported,
-                    format!("{WORKTREES}/{} is not a worktree of this repository, so it was not removed", self.name),
+                    format!(
+                        "{WORKTREES}/{} is not a worktree of this repository, so it was not removed",
+                        self.name
+                    ),
                 ));
             }
             return Ok(());
@@ -175,7 +178,10 @@ impl Place {
         if !self.is_own() {
             return Err(WireError::new(
                 ErrorKind::Unsupported,
-                format!("the worktree {} of this repository is not in {WORKTREES}, so it was not removed", self.name),
+                format!(
+                    "the worktree {} of this repository is not in {WORKTREES}, so it was not removed",
+                    self.name
+                ),
             ));
         }
         let own = open_in(&self.owns, &self.name).map_err(io_error)?;
@@ -185,8 +191,10 @@ impl Place {
             return Err(WireError::new(ErrorKind::Busy, text));
         }
         if has_entries(&own, "modules").map_err(io_error)? {
-            let text =
-                format!("the worktree {} has submodules, whose commits would be lost; it was not removed", self.name);
+            let text = format!(
+                "the worktree {} has submodules, whose commits would be lost; it was not removed",
+                self.name
+            );
             return Err(WireError::new(ErrorKind::DirectoryNotEmpty, text));
         }
         self.discard()

@@ -74,8 +74,10 @@ fn request(
     // A compressed body could not be read before more of it arrives.
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if let Some(key) = key {
-        let (name, value) =
-            config.provider.authorization(key).map_err(|_| no_key(&"it has characters that are not allowed in a header"))?;
+        let (name, value) = config
+            .provider
+            .authorization(key)
+            .map_err(|_| no_key(&"it has characters that are not allowed in a header"))?;
         request.headers_mut().insert(name, value);
     }
     Ok(request)

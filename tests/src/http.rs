@@ -100,7 +100,7 @@ impl Client {
         self.send_with(method, path, &[], body)
     }
 
-    /// The same with more headers.
+    /// A request with a body and more headers.
     pub fn send_with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         self.try_send_with(method, path, headers, body).unwrap()
     }

@@ -29,12 +29,12 @@ impl Machine {
         Self::start_with(server, person, name, &[])
     }
 
-    /// The same with more options.
+    /// Like [`Machine::start`], with more options.
     pub fn start_with(server: &Server, person: &Person, name: &str, options: &[&str]) -> Self {
         Self::start_at(server.url(), person, name, options)
     }
 
-    /// The same with a server that is reached at `url`.
+    /// Like [`Machine::start_with`], with a server that is reached at `url`.
     pub fn start_at(url: &str, person: &Person, name: &str, options: &[&str]) -> Self {
         let machine = Self::spawn_at(url, name, &person.add_runner(name), options);
         machine.wait_online(person, name);
@@ -47,7 +47,7 @@ impl Machine {
         Self::start_in_with(server, person, name, workspace, &[])
     }
 
-    /// The same with more options.
+    /// Like [`Machine::start_in`], with more options.
     pub fn start_in_with(
         server: &Server,
         person: &Person,
@@ -73,7 +73,8 @@ impl Machine {
         Self::spawn_at(server.url(), name, token, options)
     }
 
-    /// The same in a separate network, where the runner reaches the server through a proxy.
+    /// Starts a runner with an existing token in a separate network, where it reaches the server through a proxy; does
+    /// not wait.
     pub fn start_in_network(
         network: &Network,
         proxy: &Proxy,
@@ -84,7 +85,7 @@ impl Machine {
         network.inside(|| Self::spawn_at(proxy.url(), name, token, options))
     }
 
-    /// The same in an existing workspace.
+    /// Registers a runner of `person` and starts it in an existing workspace; returns when it is online.
     pub fn start_with_workspace(
         workspace: TempDir,
         server: &Server,
@@ -125,7 +126,7 @@ impl Machine {
         self.process = spawn(server.url(), name, token, &self.workspace, self.state.path(), options);
     }
 
-    /// The same with the token in a file.
+    /// Like [`Machine::restart`], with the token in a file.
     pub fn restart_with_token_file(&mut self, server: &Server, name: &str, file: &Path) {
         process::terminate(&mut self.process);
         let mut command = command(server.url(), name, file, &self.workspace, self.state.path());

@@ -18,7 +18,7 @@ pub struct Asked {
     pub headers: String,
     /// The body as received, byte for byte.
     pub raw: String,
-    /// The same as JSON.
+    /// The body as JSON.
     pub body: Value,
 }
 
@@ -99,7 +99,7 @@ impl ScriptedModel {
         Self::start_with(Habits { remembers: true, counts: false, pauses: false }, script)
     }
 
-    /// The same with other behaviour.
+    /// A scripted model with other behaviour.
     pub fn start_with(habits: Habits, script: impl FnMut(&Asked) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -59,7 +59,7 @@ pub fn resident_kib(pid: i32) -> u64 {
     status_kib(pid, "VmRSS:")
 }
 
-/// The same without mapped files: the process's own allocations.
+/// Resident memory of a process, in KiB, without mapped files: the process's own allocations.
 pub fn anonymous_kib(pid: i32) -> u64 {
     status_kib(pid, "RssAnon:")
 }

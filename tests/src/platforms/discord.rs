@@ -260,7 +260,7 @@ impl Discord {
         self.inner.state().faults.push((None, fault));
     }
 
-    /// The same for the next message to a channel.
+    /// Sets a fault for the next message to a channel.
     pub fn fault_in(&self, channel: &str, fault: Fault) {
         self.inner.state().faults.push((Some(channel.to_owned()), fault));
     }

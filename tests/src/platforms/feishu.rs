@@ -151,7 +151,7 @@ impl Feishu {
         state.send(last, 1);
     }
 
-    /// The same in this many fragments, from the last to the first.
+    /// Delivers an event on one of the connections, in this many fragments, from the last to the first.
     pub fn deliver_in_fragments(&self, event: Value, sum: usize) {
         let mut state = self.state();
         state.deliveries.push(Delivery { event, tries: 0, answer: None, sent: Instant::now() });

@@ -102,15 +102,15 @@ pub fn json(message: &Message) -> Value {
 /// A messenger's fault in one request to send or to change something.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
-    /// It takes the message, and never answers.
+    /// The messenger takes the message, and never answers.
     TakeAndHang,
-    /// It takes the message, and the connection ends before the answer.
+    /// The messenger takes the message, and the connection ends before the answer.
     TakeAndCut,
-    /// It takes nothing, and the connection ends.
+    /// The messenger takes nothing, and the connection ends.
     Cut,
-    /// It takes nothing, and answers with this status and an empty document.
+    /// The messenger takes nothing, and answers with this status and an empty document.
     Status(u16),
-    /// It asks to wait for this many seconds; with `None` it names no time.
+    /// The messenger asks to wait for this many seconds; with `None` it names no time.
     TooFast(Option<u32>),
 }
 

@@ -113,7 +113,7 @@ impl Reply {
         Self::Is(302, vec![("location".to_owned(), to.to_owned())], Vec::new())
     }
 
-    /// The same with one more header.
+    /// This response with one more header.
     #[must_use]
     pub fn with(self, name: &str, value: &str) -> Self {
         match self {
@@ -182,7 +182,7 @@ impl Serving {
         format!("http://{}", self.address)
     }
 
-    /// The same for WebSockets.
+    /// Its base URL for WebSockets.
     pub fn ws_url(&self) -> String {
         format!("ws://{}", self.address)
     }

@@ -113,7 +113,7 @@ pub fn check_address(base_url: &str, reach: Reach) -> Result<(), Error> {
 }
 
 impl Http {
-    /// The provider at `base_url`, such as `https://api.openai.com` or `https://a.example/api/v1`; local ones want no key.
+    /// The provider at `base_url`, such as `https://api.openai.com` or `https://a.example/api/v1`; local ones need no key.
     ///
     /// # Errors
     /// [`Error::Address`] for an invalid address or one out of reach, [`Error::Key`] for a key that a header cannot contain,

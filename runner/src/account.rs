@@ -280,7 +280,7 @@ mod tests {
     fn files_are_made_as_the_user_and_only_on_this_thread() {
         use std::os::unix::fs::MetadataExt;
         let Some(nobody) = Account::named("nobody").filter(|nobody| nobody.obstacle().is_none()) else {
-            return; // not root: the e2e tests are
+            return; // not root: the e2e tests cover this
         };
         let open = tempfile::tempdir().unwrap();
         rustix::fs::chown(open.path(), Some(rustix::fs::Uid::from_raw(nobody.user_id)), None).unwrap();

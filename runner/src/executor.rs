@@ -294,7 +294,7 @@ impl Executor {
             tokio::time::sleep(Duration::from_millis(REAP_PAUSE_MS)).await;
             memory_points::calm();
             if kill::has_remains() {
-                // Its outcome is the same for every caller, and no answer depends on it.
+                // Reaping has the same result whichever caller does it, and no answer depends on it.
                 let _ = blocking(kill::reap_orphans).await;
             }
             self.execs.look_after_trees().await;

@@ -91,7 +91,7 @@ async fn live(
     let on_trial = updates.on_trial;
     if let (Source::Server { endpoint, .. }, false) = (source, on_trial) {
         let updates = Rc::new(Updates::of(&executor.host, endpoint, updates).await);
-        // It has not been set before.
+        // Set only here, so this cannot fail.
         let _ = executor.updates.set(updates);
     }
     let identity = Identity::of(&executor, name, tier);

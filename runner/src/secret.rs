@@ -114,7 +114,7 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
         File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
     };
     write().map_err(|error| {
-        // It is removed if it could not be put in place.
+        // The new file is removed if it could not be put in place.
         let _ = std::fs::remove_file(&new);
         Error::file(path)(error)
     })

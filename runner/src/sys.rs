@@ -112,7 +112,7 @@ pub(crate) fn keep_freed_memory(bytes: i32) {
 pub(crate) fn forget_program() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     for code in maps.lines().filter_map(code_mapping) {
-        // SAFETY: the mapping is private, of a file, and can not be written: its pages are the file's, and come back from there
+        // SAFETY: the mapping is private, of a file, and cannot be written: its pages are the file's, and come back from there
         // whenever they are used, by this function too.
         let _ = unsafe {
             libc::madvise(ptr::with_exposed_provenance_mut(code.start), code.len(), libc::MADV_DONTNEED)

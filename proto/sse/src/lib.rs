@@ -35,7 +35,7 @@ impl Events {
                 break;
             };
             self.line.extend_from_slice(&bytes[..end]);
-            // The two of them are one line end, even in separate pieces.
+            // A carriage return and a line feed are one line end, even in separate pieces.
             self.skips_newline = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
             let line = std::mem::take(&mut self.line);

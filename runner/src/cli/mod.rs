@@ -225,7 +225,7 @@ impl Options {
         };
         let endpoint = Endpoint::new(server, self.insecure, self.ca_cert.as_ref())?;
         let token = match (&self.token_file, token) {
-            // An earlier program of this process has read it.
+            // An earlier program of this process has already read the token from standard input.
             (Some(file), Some(token)) if file == Path::new("-") => Token::Given(token),
             (Some(_), Some(_)) => {
                 return Err(Error::Usage("give either --token or --token-file, not both".to_owned()));

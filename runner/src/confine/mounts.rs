@@ -129,7 +129,7 @@ fn shut_sockets(
     for path in &found {
         match root.shut(path) {
             Ok(()) => shut += 1,
-            // It was removed, or commands see something else at its path.
+            // The socket was removed, or commands see something else at its path.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => gaps.push(format!("{}: {error}", path.display())),
         }

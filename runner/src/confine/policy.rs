@@ -191,7 +191,7 @@ impl ConfinePolicy {
         }
         let home = self.state_dir.join("homes").join(name);
         make_private(&home)?;
-        // Commands own it, and may have closed it to later ones.
+        // Commands own the home, and may have closed it to later commands.
         fs::set_permissions(&home, fs::Permissions::from_mode(0o700))?;
         if let Some(user) = &self.run_as {
             lchown(&home, Some(user.user_id), Some(user.group_id))?;

@@ -44,7 +44,7 @@ async fn watch(execs: &Execs) {
     let mut signs = Signs::begin(group::met(), machine::now(&bounds));
     loop {
         if living_trees(execs).is_empty() {
-            // No command runs that could use up all files.
+            // No command is running that could use up all files.
             reserve.give_back();
             execs.command_started.notified().await;
             signs = Signs::begin(group::met(), machine::now(&bounds));

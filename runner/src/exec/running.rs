@@ -102,7 +102,7 @@ impl Running {
             execs: Rc::clone(execs),
             exec_id: request.exec_id,
             outlet,
-            // Nothing is ever read from it: the reactor treats every descriptor alike.
+            // This handle is only watched, never read: the reactor treats every descriptor alike.
             end: pipe::Receiver::from_owned_fd_unchecked(spawned.child.pidfd().try_clone_to_owned()?)?,
             child: spawned.child,
             input: Input::new(spawned.stdin, terminal.is_some())?,
@@ -136,7 +136,8 @@ impl Running {
         let mut has_ended = self.wait().await;
         loop {
             if has_ended && let Some(failure) = self.child.start_failure() {
-                // Its status is the same, and is not needed; a missing one is reaped with the orphans.
+                // The failure is all that matters: the exit status is not needed, and a process that is not reaped here
+                // is reaped with the orphans.
                 let _ = self.child.try_wait();
                 return Err(failure);
             }
@@ -169,7 +170,7 @@ impl Running {
             && !has_ended
             && let Some(again) = self.child.look_after_start()
         {
-            // Usually it is only a little late.
+            // Usually the program starts only a little late.
             self.settled_at = Some(Instant::now() + again.min(self.started.elapsed()));
             is_settled = false;
         }

@@ -290,7 +290,7 @@ pub(crate) fn join(limits: &Limits, user: Option<&Account>) -> io::Result<()> {
              Linux 6.14 and a PID namespace. Leave the limit out, or let commands run as another user (--run-as-default)",
         );
     }
-    // The calling thread's own number, in its own namespace.
+    // 0 means the calling thread.
     group.map_or(Ok(()), |group| group.joins.iter().try_for_each(|mut file| file.write_all(b"0")))
 }
 

@@ -57,7 +57,7 @@ pub(crate) async fn serve(execs: Rc<Execs>, updates: Rc<Updates>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let (execs, updates) = (Rc::clone(&execs), Rc::clone(&updates));
-                // A client that does not read the end misses it.
+                // A client that disconnects early misses the rest of the answer.
                 conversations.spawn_local(async move { drop(answer(stream, &execs, &updates).await) });
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(CONTROL_LOOK_MS)).await,

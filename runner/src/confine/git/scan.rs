@@ -63,7 +63,7 @@ impl Names {
                 b"commondir" => names.common = true,
                 _ => {}
             }
-            // More than that are never looked at.
+            // The search never looks at more directories than that.
             if kind.is_dir() && entry.file_name() != ".git" && names.directories.len() <= GIT_SCAN_DIRECTORIES
             {
                 names.directories.push(entry.path());
@@ -146,7 +146,7 @@ impl<'a> Scan<'a> {
     fn names(&mut self, directory: &Path) -> Option<Names> {
         match Names::read(directory) {
             Ok(names) => Some(names),
-            // It was removed meanwhile; commands cannot remove parts of the machine's tree before they run.
+            // The directory was removed meanwhile; commands cannot remove parts of the machine's tree before they run.
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
                 self.found.gaps.push(format!("not looked at: {}: {error}", directory.display()));

@@ -26,7 +26,7 @@ impl AtomicFile {
     /// # Errors
     /// The directory of `target` is missing, or accepts no new files.
     pub fn create(target: &Path, mode: u32) -> io::Result<Self> {
-        // Its length does not depend on the target's, which may be as long as names can be.
+        // The length of the temporary name does not depend on the target's, which may be as long as names can be.
         let path = target.with_file_name(format!(".sandbridge-{:016x}.part", rand::random::<u64>()));
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
         Ok(Self { file, path, target: target.to_owned(), is_in_place: false })

@@ -275,7 +275,7 @@ mod tests {
         let third = OpenAi.write(&request(messages.clone(), None), &mut draft).body;
         assert_eq!(draft.bytes.as_ptr(), place);
         assert_eq!(third[1].as_ptr(), place.wrapping_add(1), "after the first comma, and not copied");
-        // It still has another holder: it is left alone.
+        // The bytes still have another holder: they are left alone.
         let held = third.concat();
         messages.push(Arc::new(Message::user("w")));
         drop(OpenAi.write(&request(messages, None), &mut draft));

@@ -161,7 +161,7 @@ impl Assembly {
             return Err(Error::Nonsense("more than 128 tool calls at once"));
         }
         self.slots.push(slot);
-        // Some providers leave it out; results have to name their call.
+        // Some providers leave the id out; results have to name their call.
         let id = if id.is_empty() { format!("call_{slot}") } else { id.to_owned() };
         self.message.tool_calls.push(ToolCall { id, name: name.to_owned(), arguments: String::new() });
         Ok(())

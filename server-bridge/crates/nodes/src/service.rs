@@ -307,7 +307,7 @@ impl Inner {
         match self.member.fence(user) {
             Some(fence) if fence != refused => return true,
             Some(_) => {
-                // The task that makes this change is one of those that end.
+                // The task that makes this change is part of the work that has to end.
                 self.lose_soon(user, refused);
                 return false;
             }

@@ -212,7 +212,7 @@ fn assistant(said: &Assistant) -> Vec<Block<'_>> {
             (None, None) => None,
         });
     let text = (!said.text.trim().is_empty()).then_some(Block::Text { text: &said.text });
-    // One that was cut off during its reasoning has no text, and reasoning must not come last.
+    // An answer that was cut off during its reasoning has no text, and reasoning must not come last.
     if text.is_none() && said.tool_calls.is_empty() {
         return Vec::new();
     }

@@ -117,7 +117,7 @@ impl Inner {
     /// Claims the home of a user. Users who share a group or a messenger share a home, which is that of the one with the lowest id.
     pub(super) async fn claim_with_others(&self, user: UserId) -> Result<Claim, Error> {
         let leader = self.store.home_leader(user).await?;
-        // The remembered home of that user may be as outdated as that of this one was.
+        // The remembered home of the leader may be as outdated as the user's was.
         self.forget_elsewhere(leader);
         if leader != user
             && let Home::At(url) = Box::pin(self.home(leader)).await?
@@ -236,7 +236,7 @@ impl Inner {
         tracing::info!(%user, "this node is not the user's home any more");
         let Some(end_work) = self.end_work.get() else { return };
         let mut ending = end_work(user);
-        // No home again before it has ended, however long that takes.
+        // This node does not become the home again before the work has ended, however long that takes.
         while timeout(END_TIMEOUT, &mut ending).await.is_err() {
             tracing::warn!(%user, "some work for a user who has another home now has not ended yet");
         }

@@ -138,7 +138,10 @@ fn the_default_user_does_not_become_root() {
     let found = alice.run(&["exec", "--json", "--run-as", "daemon", "--", "id"]);
     let last: Value = serde_json::from_str(found.stdout.lines().last().unwrap()).unwrap();
     assert_eq!((found.code, last["kind"].as_str()), (125, Some("sandbox_denied")), "{last}");
-    assert!(last["message"].as_str().unwrap().contains("as www-data or root, and as nobody else"), "{last}");
+    assert!(
+        last["message"].as_str().unwrap().contains("as www-data or root, and as no other user"),
+        "{last}"
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The databases of servers that have one on PostgreSQL, by the server's home.
 static DATABASES: Mutex<Option<HashMap<PathBuf, String>>> = Mutex::new(None);
 
-/// The file of a server's log, in its home; one that is there is written.
+/// The file of a server's log, in its home; a server writes its log there if the file exists.
 const LOG: &str = "server.log";
 
 /// A server process; it is stopped when this is dropped.
@@ -49,7 +49,7 @@ impl Server {
         Self::start_in(TempDir::with_prefix("sandbridge-server-").unwrap(), options)
     }
 
-    /// The same in a given home directory, as the user who owns it.
+    /// Starts a server in a given home directory, as the user who owns it.
     pub fn start_in(home: TempDir, options: &[&str]) -> Self {
         if pgserver::is_wanted() {
             keep_in(home.path(), database());
@@ -86,7 +86,7 @@ impl Server {
         Self::spawned_with(home, options, variables)
     }
 
-    /// The same, and writes all it can log into [`Server::log`].
+    /// Like [`Server::start_on`], and writes all it can log into [`Server::log`].
     pub fn start_logged_on(database: &str, options: &[&str]) -> Self {
         Self::start_logged_on_with(database, options, &[])
     }

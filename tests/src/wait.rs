@@ -9,7 +9,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Waits until `probe` returns a value.
 ///
 /// # Panics
-/// After `deadline`, saying that `what` did not happen.
+/// After `deadline`, with a message that contains `what`.
 pub fn eventually<T>(what: &str, deadline: Duration, mut probe: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + deadline;
     loop {

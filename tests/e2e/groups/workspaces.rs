@@ -184,7 +184,7 @@ fn a_folder_that_leads_out_of_the_workspace_or_is_a_file_is_refused() {
         ("out/deep", "escapes the workspace"),
         ("file", "a file has this name"),
         ("file/deep", "not a directory"),
-        ("dangling/deep", "it exists already"),
+        ("dangling/deep", "it already exists"),
     ] {
         add(&team, "helper", "laptop", folder);
         let why = not_made(&team, "helper");

@@ -21,7 +21,7 @@ pub(super) const TABLE: &[Row] = &[
         "the link is not encrypted, and anyone on the way could send another program",
         "连接未加密，途中的任何人都可能发送别的程序",
     ),
-    ("the system does not say which program this is", "系统没有给出当前程序的路径"),
+    ("the system does not report which program this is", "系统没有给出当前程序的路径"),
     (
         "this runner is version {}, and its server has no runner to hand out",
         "此运行器的版本是 {0}，其服务器没有可提供的运行器",

@@ -401,7 +401,7 @@ const TABLE: &[Row] = &[
     // More answers of slash commands.
     (
         "No model is set up, so nothing can answer this yet. Add one of your own: in the browser under Settings, Models, or with `sandbridge model add`. Or the server's administrator can set one up for everybody with",
-        "尚未设置模型，因此还无法回答。请添加你自己的模型：在网页的“设置”中的“模型”页添加，或用 `sandbridge model add`。服务器管理员也可以通过以下变量为所有人设置：",
+        "尚未设置模型，因此还无法回答。请添加你自己的模型：在网页设置的“模型”中添加，或用 `sandbridge model add`。服务器管理员也可以用以下环境变量为所有人设置：",
     ),
     ("SANDBRIDGE_LLM_PROVIDER   openai or anthropic", "SANDBRIDGE_LLM_PROVIDER   openai 或 anthropic"),
     (

@@ -135,7 +135,7 @@ const CHINESE: &[Row] = &[
     ),
     (
         "The `sandbridge here` that this chat joined has ended. Ctrl+D quits; to start it again: sandbridge here {}",
-        "此会话所加入的 sandbridge here 已结束。按 Ctrl+D 退出；重新启动：sandbridge here {0}",
+        "此会话所加入的 `sandbridge here` 已结束。按 Ctrl+D 退出；重新启动：sandbridge here {0}",
     ),
     ("cannot reach the server at {}: {}; {}", "无法连接服务器 {0}：{1*}；{2}"),
     (

@@ -33,7 +33,7 @@ budget: 2000000 tokens
         text: "\
 1. @researcher: 查明关于请求的已知信息，并为每条说法注明来源。
 2. @critic: 指出存疑、遗漏或没有来源之处。
-3. @researcher: 查证评审指出之处，并修正调研结果。
+3. @researcher: 逐一查证 critic 指出之处，并修正调研结果。
 4. @writer: 根据调研结果回答请求，并附上来源。 [gate]
 budget: 500000 tokens, 2h
 ",

@@ -217,7 +217,7 @@ pub(super) static ALL: Language = Language {
             tools: "\
 # 你的工具
 
-- 先查工作区和文档集合，再查互联网。
+- 先查工作区和文档集，再查互联网。
 - 较长的内容保存在 notes/ 中，每个问题一个文件。
 ",
         },

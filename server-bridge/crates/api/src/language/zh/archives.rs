@@ -49,9 +49,9 @@ pub(super) const TABLE: &[Row] = &[
     ("the checksum of a header is wrong", "文件头的校验和有误"),
     ("a name is not UTF-8", "某个名称不是 UTF-8"),
     ("a number is malformed", "某个数字无效"),
-    ("its central directory is malformed", "其目录无效"),
+    ("its central directory is malformed", "其中央目录无效"),
     ("it is too short", "内容过短"),
-    ("it has no central directory", "缺少目录"),
+    ("it has no central directory", "缺少中央目录"),
     ("its directory ends early", "其目录不完整"),
     ("an entry is not where its directory says", "有条目不在目录所示的位置"),
     ("an entry is not what its directory says", "有条目与目录所示不符"),
@@ -69,6 +69,9 @@ pub(super) const TABLE: &[Row] = &[
     ("a file in it is not where its directory says", "其中有文件不在目录所示的位置"),
     ("it ends within a file", "在某个文件中间结束"),
     ("a file in the archive uses an unsupported compression method", "压缩包中有文件使用了不支持的压缩方式"),
-    ("the archive has no central directory; the file may be incomplete", "压缩包没有目录；文件可能不完整"),
+    (
+        "the archive has no central directory; the file may be incomplete",
+        "压缩包没有中央目录；文件可能不完整",
+    ),
     ("a record of the archive ends early", "压缩包中的某条记录不完整"),
 ];

@@ -55,7 +55,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the cron pattern cannot be read ({}); write the five fields minute, hour, day of the month, month and day of the week, such as 0 9 * * 1-5",
-        "无法识别 cron 表达式（{0}）；请写分、时、日、月、星期，例如 0 9 * * 1-5",
+        "无法识别 cron 表达式（{0}）；请依次写出分、时、日、月、星期五个字段，例如 0 9 * * 1-5",
     ),
     ("a schedule has no secret; leave it out", "定时任务不使用密钥；请去掉"),
     ("a schedule has no address; only triggers have one", "定时任务没有地址；只有触发器才有"),
@@ -100,7 +100,7 @@ pub(super) const TABLE: &[Row] = &[
     ("an earlier run had not ended", "前一次运行尚未结束"),
     (
         "a user's automations run at most {} times in 24 hours; this run was one too many",
-        "一个用户的自动任务 24 小时内最多运行 {0} 次；本次运行超出上限",
+        "每个用户的自动任务 24 小时内最多运行 {0} 次；本次运行已超出上限",
     ),
     ("its last {} runs failed", "最近 {0} 次运行都失败了"),
     ("it was proposed for {}, who may no longer ask @{}", "它是为 {0} 提议的，而 {0} 已无权询问 @{1}"),

@@ -83,7 +83,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("Approve", "批准"),
     ("Do it again", "重做"),
-    ("Allow the same budget again", "追加一份预算"),
+    ("Allow the same budget again", "再追加同样的预算"),
     ("Stop the run", "停止运行"),
     ("… The rest is on the server's page, in this group.", "… 其余内容见服务器网页上的此群组。"),
     (

@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
     ("A hook makes the model continue: {}", "钩子让模型继续：{0}"),
     (
         "⚠️ A hook wants the model to continue, but the model has already done so {} times: {}",
-        "⚠️ 钩子要求模型继续，但已经继续了 {0} 次：{1}",
+        "⚠️ 钩子要求模型继续，但模型已继续了 {0} 次：{1}",
     ),
     // Definitions that wait for approval.
     (
@@ -158,7 +158,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the plugin cannot be installed: {}", "无法安装插件：{0*}"),
     (
         "the plugin {} has changed since you looked at it; look at it again",
-        "插件 {0} 与你查看的内容不同：请重新查看",
+        "插件 {0} 在你查看之后已改变；请重新查看",
     ),
     (
         "you have no plugin {}; see `sandbridge plugin list`",

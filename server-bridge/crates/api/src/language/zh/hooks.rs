@@ -59,7 +59,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a hook in the background cannot block", "后台运行的钩子不能阻止操作"),
     ("the shell {} is not supported", "不支持 Shell {0}"),
     ("the header {} has more than one line", "请求头 {0} 的值超过一行"),
-    ("`if` is longer than {} bytes", "if 超过 {0} 字节"),
+    ("`if` is longer than {} bytes", "`if` 超过 {0} 字节"),
     ("onFailure is {}; it may be allow, deny or ask", "onFailure 为 {0}；可用 allow、deny 或 ask"),
     ("url must begin with https:// or http://", "url 必须以 https:// 或 http:// 开头"),
     ("url names no server", "url 没有指定服务器"),

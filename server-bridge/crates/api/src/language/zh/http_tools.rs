@@ -53,7 +53,7 @@ pub(super) const TABLE: &[Row] = &[
     ("none of its tools uses the secret {}", "其中没有工具使用密钥 {0}"),
     ("the arguments are not a JSON object: {}", "参数不是 JSON 对象：{0}"),
     // Documents.
-    ("the tool {} is left out: {}", "忽略工具 {0}：{1*}"),
+    ("the tool {} is left out: {}", "已忽略工具 {0}：{1*}"),
     ("the tool {} is defined twice; the first one is used", "工具 {0} 定义了两次；只使用第一个"),
     ("your tools", "你的工具"),
     (

@@ -41,7 +41,7 @@ pub(super) const TABLE: &[Row] = &[
     // Where plugins come from.
     (
         "the marketplace places {} {}, which Sandbridge cannot fetch",
-        "插件市场中 {0} 的位置，Sandbridge 无法获取：{1*}",
+        "Sandbridge 无法获取 {0}，因为插件市场给出的位置是：{1*}",
     ),
     ("in a directory next to its document", "其文档旁的目录"),
     ("in a git repository outside of GitHub", "GitHub 以外的 Git 仓库"),

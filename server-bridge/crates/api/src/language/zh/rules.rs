@@ -58,7 +58,10 @@ pub(super) const TABLE: &[Row] = &[
         "this key occurs twice, and only the last one would have an effect; join them",
         "此键出现了两次，只有最后一个会起作用；请合并",
     ),
-    ("the document is not valid JSON: {}; correct it at this place", "文档不是 JSON：{0*}；请在该处改正"),
+    (
+        "the document is not valid JSON: {}; correct it at this place",
+        "文档不是有效的 JSON：{0*}；请在该处改正",
+    ),
     ("the document has more than {} rules; remove some", "文档中的规则超过 {0} 条；请删减"),
     (
         "an entry must be a rule's text, or an object with `rule`",

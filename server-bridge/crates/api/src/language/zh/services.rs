@@ -24,7 +24,7 @@ pub(super) const TABLE: &[Row] = &[
     // MCP servers.
     (
         "its tools were never listed here, and it is not contacted in plan mode; check it first",
-        "尚未获取过它的工具列表，而 plan 模式下不会连接它；请先检查该服务器",
+        "尚未获取过它的工具列表，而计划模式（plan）下不会连接它；请先检查该服务器",
     ),
     ("it listed no tools", "它没有返回任何工具"),
     (
@@ -71,7 +71,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its login provider answered with something other than a token", "登录提供商返回的不是令牌"),
     ("its login provider answered without a token", "登录提供商的响应中没有令牌"),
     ("its login provider's address is not encrypted", "登录提供商的地址未加密"),
-    ("its login provider's metadata names no issuer", "登录提供商没有名称"),
+    ("its login provider's metadata names no issuer", "登录提供商的元数据没有指明签发者（issuer）"),
     ("the proof of its client's identity failed: {}", "客户端的身份验证失败：{0*}"),
     // HTTP tools.
     ("the service did not answer within {} ms", "服务未在 {0} 毫秒内响应"),
@@ -143,6 +143,6 @@ pub(super) const TABLE: &[Row] = &[
     ("its status is invalid", "其状态码无效"),
     (
         "in plan mode, {} is not called: its server does not say that it only reads",
-        "plan 模式下不会调用 {0}：其服务器没有声明它只读取",
+        "计划模式（plan）下不会调用 {0}：其服务器没有声明它只读取",
     ),
 ];

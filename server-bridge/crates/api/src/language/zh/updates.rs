@@ -19,7 +19,7 @@ pub(super) const TABLE: &[Row] = &[
     ("commands may write to {}, where the program is", "命令可以写入程序所在的 {0}"),
     (
         "the link is not encrypted, and anyone on the way could send another program",
-        "连接未加密，途中的任何人都可能发送别的程序",
+        "连接未加密，传输途中的任何人都可能将其换成别的程序",
     ),
     ("the system does not report which program this is", "系统没有给出当前程序的路径"),
     (
@@ -61,7 +61,7 @@ pub(super) const TABLE: &[Row] = &[
         "下载内容没有版本，因此不是来自 Sandbridge 服务器",
     ),
     ("the download failed: {}", "下载失败：{0*}"),
-    ("it cannot be put in place: {}", "无法就位：{0*}"),
+    ("it cannot be put in place: {}", "无法替换程序文件：{0*}"),
     ("the new program cannot be run: {}", "无法运行新程序：{0*}"),
     ("the new program cannot be tried: {}", "无法试运行新程序：{0*}"),
     ("the new program did not register within {} s", "新程序未在 {0} 秒内注册"),
@@ -97,8 +97,8 @@ pub(super) const TABLE: &[Row] = &[
         "此处未封闭：需要挂载命名空间或 Landlock ABI 9",
     ),
     ("{} ({} gaps): {}", "{0*}（{1} 处例外）：{2}"),
-    ("not protected everywhere", "并非处处受保护"),
-    ("not closed everywhere", "并非处处封闭"),
+    ("not protected everywhere", "未完全受保护"),
+    ("not closed everywhere", "未完全封闭"),
     (
         "{}; this user's git obeys any bare repository that a command leaves in a directory: run `git config --global safe.bareRepository explicit` and restart the runner",
         "{0*}；该用户的 git 会采用命令留在目录中的任何裸仓库：请运行 `git config --global safe.bareRepository explicit` 并重启运行器",

@@ -106,7 +106,7 @@ pub(super) const TABLE: &[Row] = &[
         "This needs the user's approval, and nobody could be asked: no person takes part in this chat",
         "此操作需要用户审批，但此会话无人参与，无法询问",
     ),
-    ("This chat is in plan mode: nothing is changed", "此会话处于 plan 模式：不做任何更改"),
+    ("This chat is in plan mode: nothing is changed", "此会话处于计划模式（plan）：不做任何更改"),
     (
         "the server was restarted, and asks this again when it resumes the answer; answer it then",
         "服务器已重启，回答继续后会再次询问；请届时再回答",
@@ -388,7 +388,7 @@ pub(super) const TABLE: &[Row] = &[
         "this runner was started with the profile read-only; nothing can be changed through it",
         "此运行器以 read-only 沙箱配置启动；无法通过它更改任何内容",
     ),
-    ("{}; nothing was written: check the file and try again", "{0}；未写入任何内容：请重新查看"),
+    ("{}; nothing was written: check the file and try again", "{0}；未写入任何内容：请查看该文件后重试"),
     ("its name now belongs to something that is not a file", "该名称现在对应的不是文件"),
     ("a file was created there in the meantime", "其间已在该处创建了文件"),
     ("the file no longer exists", "文件已不存在"),

@@ -299,7 +299,7 @@ mod tests {
     fn a_value_that_is_a_text_is_translated() {
         assert_eq!(
             zh("this was answered already (allow, from page); the first answer counts"),
-            "已有回答（已允许，来自网页）；以首次回答为准"
+            "已有回答（已允许，来源：网页）；以首次回答为准"
         );
         assert_eq!(
             zh("the password is too short; use at least 8 characters"),

@@ -126,7 +126,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the login with the channel {} could not be started: {}", "无法通过渠道 {0} 登录：{1*}"),
     (
         "no login of this session is waiting for this address; start it again, and finish within 10 minutes in the same browser",
-        "本次会话中没有与此地址对应的登录请求；请重新开始登录，并在 10 分钟内于同一浏览器中完成",
+        "此浏览器中没有与此地址对应的登录请求；请重新开始登录，并在 10 分钟内于同一浏览器中完成",
     ),
     ("the login to Feishu failed: {}", "登录飞书失败：{0*}"),
     ("the address that the browser came back to has no code", "浏览器返回的地址中没有授权码"),
@@ -166,7 +166,7 @@ pub(super) const TABLE: &[Row] = &[
     ("The server has started.", "服务器已启动。"),
     (
         "Runners that have been offline for a while (user: runner):",
-        "已离线一段时间且尚未恢复（用户：运行器）：",
+        "已离线一段时间的运行器（用户：运行器）：",
     ),
     ("Automations that failed (user: automation):", "运行失败的自动任务（用户：自动任务）："),
     (

@@ -53,7 +53,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "The agents have exchanged {} messages in step {} (@{}) and stopped. Does its output go to the next step, or is the step done again?",
-        "在第 {1} 步（@{2}）中，智能体之间已交换 {0} 条消息，现已停止。是否将其输出交给下一步，还是重做这一步？",
+        "在第 {1} 步（@{2}）中，智能体之间已交换 {0} 条消息，现已停止。是将其输出交给下一步，还是重做这一步？",
     ),
     ("makes or changes a chain of the group", "新建或修改群组的链"),
     ("the agent was removed from the group", "该智能体已被移出群组"),
@@ -110,8 +110,8 @@ pub(super) const TABLE: &[Row] = &[
     ("its outputs cannot be passed on: {}", "其输出无法传递：{0*}"),
     ("it ended without its outputs: {}", "结束时缺少以下输出：{0}"),
     ("these outputs do not exist any more: {}", "这些输出已不存在：{0}"),
-    ("reading {} on {}: {}", "读取 {1} 上的 {0}：{2*}"),
-    ("writing {} on {}: {}", "写入 {1} 上的 {0}：{2*}"),
+    ("reading {} on {}: {}", "读取 {1} 上的 {0} 时出错：{2*}"),
+    ("writing {} on {}: {}", "写入 {1} 上的 {0} 时出错：{2*}"),
     ("the machine did not answer in time", "机器未及时响应"),
     ("the machine names a path that leads out of the workspace", "机器给出的路径超出了工作区"),
     (
@@ -194,7 +194,7 @@ pub(super) const TABLE: &[Row] = &[
         "运行器 {0} 的版本过旧，无法创建工作区；请更新",
     ),
     ("it is not a file", "它不是文件"),
-    ("it is a link that leads nowhere", "它是目标不存在的链接"),
+    ("it is a link that leads nowhere", "它是链接，但目标不存在"),
     ("there is no template {}; choose one of: {}", "没有模板 {0}；可选：{1}"),
     ("{} is not a document of a workspace; the documents are {}", "{0} 不是工作区文档；工作区文档有：{1}"),
     ("{} is given twice; give one text for it", "{0} 给出了两次；请只给出一份内容"),
@@ -202,7 +202,7 @@ pub(super) const TABLE: &[Row] = &[
         "{} has {} bytes; an agent reads {} bytes of it at most: shorten it",
         "{0} 有 {1} 字节；智能体最多读取 {2} 字节：请缩短",
     ),
-    ("{} is not text; remove its zero bytes", "{0} 不是文本；请去掉其中的零字节"),
+    ("{} is not text; remove its zero bytes", "{0} 不是文本；请去掉其中的 NUL 字节"),
     (
         "there is nothing to make: choose a template, or give the text of a document",
         "没有可创建的内容：请选择模板，或给出某个文档的内容",

@@ -114,7 +114,7 @@ pub(super) const TABLE: &[Row] = &[
     ("this prompt has no arguments; {}", "此提示词没有参数；{0*}"),
     ("write it as {}", "写法：{0}"),
     ("its prompt is empty", "它的提示词为空"),
-    ("its prompt has {} bytes; the maximum is {}", "它的提示词有 {0} 字节；最多可用 {1} 字节"),
+    ("its prompt has {} bytes; the maximum is {}", "它的提示词为 {0} 字节；最多 {1} 字节"),
     ("the header {} has an invalid name or value", "请求头 {0} 的名称或值无效"),
     ("it is not a valid address", "地址无效"),
     ("the URL is too long", "URL 过长"),

@@ -57,7 +57,7 @@ pub(super) const TABLE: &[Row] = &[
     ("this message shows no card that can be answered", "这条消息中没有可以回答的卡片"),
     (
         "this card was answered already ({}, from {}); the first answer counts",
-        "这张卡片已回答过（{0}，来自{1*}）；以首次回答为准",
+        "这张卡片已回答过（{0}，来源：{1*}）；以首次回答为准",
     ),
     ("“{}” has to be filled in", "“{0}”必须填写"),
     ("“{}” takes at most {} bytes", "“{0}”最多 {1} 字节"),
@@ -69,7 +69,7 @@ pub(super) const TABLE: &[Row] = &[
     ("this question no longer waits for an answer", "这个问题已不再等待回答"),
     (
         "this was answered already ({}, from {}); the first answer counts",
-        "已有回答（{0*}，来自{1*}）；以首次回答为准",
+        "已有回答（{0*}，来源：{1*}）；以首次回答为准",
     ),
     ("an answer has at most {} bytes; shorten it", "回答最多 {0} 字节；请缩短"),
 ];

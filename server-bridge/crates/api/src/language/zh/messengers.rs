@@ -102,7 +102,7 @@ pub(super) const TABLE: &[Row] = &[
         "Create a custom app in the developer console, enable the bot, subscribe to im.message.receive_v1 and card.action.trigger over the persistent connection, and copy the App ID from Credentials.",
         "在开发者后台创建企业自建应用，启用机器人能力，以长连接方式订阅 im.message.receive_v1 和 card.action.trigger，并从“凭证与基础信息”复制 App ID。",
     ),
-    ("Copy it from Credentials of the same app.", "从同一应用的凭证页面复制。"),
+    ("Copy it from Credentials of the same app.", "从同一应用的“凭证与基础信息”复制。"),
     (
         "https://open.feishu.cn for Feishu, https://open.larksuite.com for Lark.",
         "飞书为 https://open.feishu.cn，Lark 为 https://open.larksuite.com。",
@@ -159,7 +159,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("the token is refused", "令牌被拒绝"),
     ("the account is not logged in at QQ", "此账号未登录 QQ"),
-    ("listening on {}: {}", "监听 {0}：{1*}"),
+    ("listening on {}: {}", "监听 {0} 时出错：{1*}"),
     // DingTalk.
     (
         "Create an internal app in the developer console, add a robot in stream mode, and copy the Client ID (AppKey) from Credentials.",

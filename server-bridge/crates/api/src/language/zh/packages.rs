@@ -21,7 +21,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("is of a version that is not known here: {}", "版本未知：{0}"),
     ("must have `$schema`: {}", "必须有 `$schema`：{0}"),
-    ("must have a string in `{}`, not {}", "`{0}` 必须是字符串，而不是 {1}"),
+    ("must have a string in `{}`, not {}", "`{0}` 必须是字符串，而不是{1*}"),
     (
         "must have a `name` of lower-case letters, digits, single hyphens and periods, not {}",
         "`name` 只能由小写字母、数字、单个连字符和句点组成，不能是 {0}",

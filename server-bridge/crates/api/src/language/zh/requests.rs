@@ -129,7 +129,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "A second runner with the token of {} connected from {} and took over from {}. If that was not you, rotate or revoke {}.",
-        "另一个使用 {0} 的令牌的运行器从 {1} 连接，接替了 {2}。如果不是你本人操作，请轮换 {3} 的令牌或吊销它。",
+        "另一个使用 {0} 的令牌的运行器从 {1} 连接，接替了来自 {2} 的连接。如果不是你本人操作，请轮换 {3} 的令牌或吊销它。",
     ),
     (
         "the connection was closed in favour of a newer one: too many are open without a login",
@@ -178,8 +178,8 @@ pub(super) const TABLE: &[Row] = &[
     ("no vectors after {} s", "{0} 秒后仍没有收到向量"),
     ("the built-in embedder stopped: {}", "内置嵌入模型已停止：{0}"),
     ("the embedder returned no vector for the question within {} s", "嵌入模型在 {0} 秒内没有返回问题的向量"),
-    ("the vector contains a value that is not a finite number", "向量中有不是有限数的值"),
-    ("the vector is zero", "向量为零"),
+    ("the vector contains a value that is not a finite number", "向量含有非有限数值"),
+    ("the vector is zero", "该向量是零向量"),
     ("the vector has {} dimensions instead of {}", "向量有 {0} 维，应为 {1} 维"),
     ("a vector cannot have {} dimensions", "向量不能是 {0} 维"),
 ];

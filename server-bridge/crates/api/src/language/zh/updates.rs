@@ -19,7 +19,7 @@ pub(super) const TABLE: &[Row] = &[
     ("commands may write to {}, where the program is", "命令可以写入程序所在的 {0}"),
     (
         "the link is not encrypted, and anyone on the way could send another program",
-        "连接未加密，传输途中的任何人都可能将其换成别的程序",
+        "连接未加密，传输途中的任何人都可能把下载的程序换掉",
     ),
     ("the system does not report which program this is", "系统没有给出当前程序的路径"),
     (
@@ -101,7 +101,7 @@ pub(super) const TABLE: &[Row] = &[
     ("not closed everywhere", "未完全封闭"),
     (
         "{}; this user's git obeys any bare repository that a command leaves in a directory: run `git config --global safe.bareRepository explicit` and restart the runner",
-        "{0*}；该用户的 git 会采用命令留在目录中的任何裸仓库：请运行 `git config --global safe.bareRepository explicit` 并重启运行器",
+        "{0*}；该用户的 Git 会采用命令留在目录中的任何裸仓库：请运行 `git config --global safe.bareRepository explicit` 并重启运行器",
     ),
     ("no repository was in the workspace at the start", "启动时工作区中没有仓库"),
     (

@@ -313,7 +313,7 @@ const CHINESE: &[Row] = &[
     ("the first message, the last one", "第一条消息、最后一条消息"),
     ("redraw the screen; reconnect now", "重新绘制；立即重新连接服务器"),
     ("an approval: allow once, allow always, deny", "审批：允许一次、始终允许、拒绝"),
-    ("a question: choose an answer; or write your own", "问题：选择答案，或自己写"),
+    ("a question: choose an answer; or write your own", "问题：选择答案，或自行填写"),
     ("cards: choose, fold and unfold", "卡片：选择、折叠和展开"),
     ("run a command; /help lists the slash commands", "运行命令；/help 列出斜杠命令"),
     ("select text with the mouse, in most terminals", "用鼠标选择文字（多数终端）"),

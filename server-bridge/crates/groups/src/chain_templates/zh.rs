@@ -41,7 +41,7 @@ budget: 500000 tokens, 2h
     Template {
         name: "release",
         title: "发布版本",
-        what: "在有人确认之前，先测试并写好说明的一次版本发布",
+        what: "发布一个版本：先测试并写好发布说明，再由人确认",
         text: "\
 1. @tester: 运行全部测试，并报告失败的测试。不要做任何修改。 [retries 1] [limit 1h]
 2. @writer: 根据上一版本以来的更改撰写发布说明。 [gate]

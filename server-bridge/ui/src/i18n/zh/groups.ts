@@ -88,7 +88,7 @@ export const groups: Room<"groups"> = {
   save: "保存",
   cancel: "取消",
   conversations: "即时通讯平台",
-  conversationsAbout: "属于此群组的对话中，所有人都能看到群组的消息。拥有渠道的群组所有者可在对话中发送 /group use 和群组名称来建立关联。",
+  conversationsAbout: "在属于此群组的对话中，所有人都能看到群组的消息。拥有渠道的群组所有者可在对话中发送 /group use 和群组名称来建立关联。",
   noConversations: "没有对话属于此群组。",
   conversationOf: "对话 {{conversation}}，渠道 {{channel}}",
   boundBy: "由 {{name}} 于 {{when}} 建立",

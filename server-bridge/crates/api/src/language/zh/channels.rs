@@ -175,7 +175,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "Too many wrong passwords were tried for these users, so further logins are refused for a while:",
-        "以下用户的错误密码尝试过多，暂时拒绝继续登录：",
+        "以下用户输错密码的次数过多，暂时拒绝其登录：",
     ),
     (
         "The disk with the server's data is nearly full (free / size):",

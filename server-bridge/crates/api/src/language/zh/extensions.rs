@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the payload is longer than 256 KiB", "事件内容超过 256 KiB"),
     (
         "name a hook, or an event whose hooks are to be tried",
-        "请指明要试运行的钩子，或指明一个事件以试运行它的钩子",
+        "请指明要试运行的钩子，或指明一个事件，以试运行该事件的钩子",
     ),
     (
         "there is no hook {} there; `sandbridge hook list` shows them",

@@ -20,8 +20,8 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not a known field", "未知的字段 {0}"),
     ("{} is not a known field of a group", "{0} 不是钩子组的字段"),
     ("{} is not a known field of a {} hook", "{0} 不是 {1} 钩子的字段"),
-    ("{} does not occur here: its hooks are not used", "这里不会发生 {0} 事件：其钩子不会使用"),
-    ("{} is not a known event: its hooks are not used", "未知的事件 {0}：其钩子不会使用"),
+    ("{} does not occur here: its hooks are not used", "这里不会发生 {0} 事件：不会使用其钩子"),
+    ("{} is not a known event: its hooks are not used", "未知的事件 {0}：不会使用其钩子"),
     ("an event may have {} groups; the others are refused", "一个事件最多 {0} 个钩子组；其余的无效"),
     ("an event's groups must be a list", "事件的钩子组必须是列表"),
     (
@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Row] = &[
         "callbacks are a part of the server: a file cannot define them",
         "callback 属于服务器：不能在文件中定义",
     ),
-    ("{} is not a known kind of hook: it is not used", "未知的钩子类型 {0}：不会使用"),
+    ("{} is not a known kind of hook: it is not used", "未知的钩子类型 {0}：不会使用此钩子"),
     ("it may take {} s at most", "最多 {0} 秒"),
     (
         "conditions are for events of one call: this hook never runs",
@@ -75,7 +75,7 @@ pub(super) const TABLE: &[Row] = &[
         "its hooks are disabled, by this document or by one of a more powerful layer",
         "其钩子已被此文档或更高层的文档停用",
     ),
-    ("{}; none of its hooks are used", "{0*}；其中的钩子均不会使用"),
+    ("{}; none of its hooks are used", "{0*}；不会使用其中的任何钩子"),
     ("{} has {} hooks already; this one is refused: {}", "{0} 事件已有 {1} 个钩子；此钩子无效：{2}"),
     // Trying hooks.
     ("{} is not a text", "{0} 不是文本"),

@@ -87,7 +87,7 @@ pub(super) const TABLE: &[Row] = &[
     // Requests through a runner.
     (
         "`via` must be the name of one of your runners, as `sandbridge runner list` shows it, or `__docker__` for your container",
-        "`via` 必须是你的一个运行器的名称（见 `sandbridge runner list`），或表示你的容器的 `__docker__`",
+        "`via` 必须是你的某个运行器的名称（见 `sandbridge runner list`），或表示你的容器的 `__docker__`",
     ),
     (
         "nothing was sent: this runner sends HTTP requests only to the hosts that its machine's user named, and {} is not one of them. To permit it, start the runner with --http-allow {}",

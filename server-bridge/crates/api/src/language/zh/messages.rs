@@ -11,7 +11,7 @@ pub(super) const TABLE: &[Row] = &[
         "是发给子智能体的；子智能体如有名称，请在调用它的会话中用 /agent 名称 内容 与它对话",
     ),
     ("list this chat's sub-agents that you can write to", "列出此会话中可以对话的子智能体"),
-    ("write to a sub-agent; its answer appears here", "给子智能体发消息；回答显示在此会话"),
+    ("write to a sub-agent; its answer appears here", "给子智能体发消息；回答会显示在此会话中"),
     (
         "No sub-agent of this chat has that name; /agent lists those that you can write to.",
         "此会话没有叫这个名称的子智能体；/agent 会列出可以对话的子智能体。",

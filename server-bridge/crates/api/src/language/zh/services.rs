@@ -133,7 +133,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its schema has {} bytes; the maximum is {}", "其 JSON Schema 为 {0} 字节；最多 {1} 字节"),
     ("its schema is not that of an object", "其 JSON Schema 描述的不是对象"),
     ("it reported nothing for {} s; the call was cancelled", "它已 {0} 秒没有任何报告；调用已取消"),
-    ("its login has no state", "其登录没有 state"),
+    ("its login has no state", "登录页面的地址中没有 state 参数"),
     ("no random numbers are available", "没有可用的随机数"),
     ("it named an invalid header", "它指定了无效的请求头"),
     ("its challenge is not a text", "其质询不是文本"),

@@ -68,7 +68,7 @@ pub(super) const TABLE: &[Row] = &[
     ("a subscription cannot be renamed; add another one instead", "订阅不能重命名；请另外添加一个"),
     (
         "{} is an address of the server's own network, where users' models are not allowed; ask the server's administrator",
-        "{0} 是服务器所在网络的地址，用户的模型不能使用；请联系服务器管理员",
+        "{0} 是服务器所在网络的地址，用户的模型不能使用这种地址；请联系服务器管理员",
     ),
     (
         "{} is not a provider's address; it must begin with https:// or http://",

@@ -7,7 +7,7 @@ pub(super) static ALL: Language = Language {
     user: "\
 # 你为谁工作
 
-请在此填写；留空的行没有含义。
+请在此填写；留空的行会被忽略。
 
 - 姓名：
 - 回答所用语言：与请求相同

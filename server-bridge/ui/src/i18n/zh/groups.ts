@@ -1,4 +1,4 @@
-/** 群组与链。 */
+/** Groups and chains. */
 import type { Room } from "../words";
 
 export const groups: Room<"groups"> = {

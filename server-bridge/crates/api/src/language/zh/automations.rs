@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     (
         "the time of a schedule is more than ten years away; choose an earlier one",
-        "定时任务的时间在十年之后；请选择更早的时间",
+        "定时任务的时间距今超过十年；请选择更早的时间",
     ),
     ("no time matches this schedule; choose another pattern", "没有符合此定时任务的时间；请更换表达式"),
     (

@@ -140,7 +140,7 @@ pub(super) const TABLE: &[Row] = &[
     ("its login has expired; log in again", "登录已过期；请重新登录"),
     (
         "the MCP server {} is a program; only servers with an address have logins",
-        "MCP 服务器 {0} 是程序；只有网络服务才能登录",
+        "MCP 服务器 {0} 是程序；只有网络服务才需要登录",
     ),
     ("the login to the MCP server {} could not be started: {}", "无法开始登录 MCP 服务器 {0}：{1*}"),
     ("the login to the MCP server failed: {}", "登录 MCP 服务器失败：{0*}"),

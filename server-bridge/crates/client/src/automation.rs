@@ -33,7 +33,7 @@ pub(super) struct RunOptions {
 /// An approval mode.
 #[derive(Clone, Copy, ValueEnum)]
 enum Mode {
-    /// The agent reads, and changes nothing
+    /// The agent only reads, and changes nothing
     Plan,
     /// The agent asks before it changes a file or runs a command; a request that nobody answers is denied
     Ask,

@@ -53,7 +53,7 @@ pub(super) enum Scope {
     Full,
     /// Commands, files and tasks on your runners
     Exec,
-    /// Reading only
+    /// Only reading: runners, commands, files, chats, usage and events
     Read,
 }
 

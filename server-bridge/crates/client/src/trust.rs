@@ -25,19 +25,19 @@ pub(crate) enum TrustCommand {
         /// What NAME's workspace defines instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
-        /// Also your approvals in other workspaces
+        /// Also list your approvals in other workspaces
         #[arg(long)]
         all: bool,
     },
-    /// Approve something: it takes effect from the next turn on, until it changes
+    /// Approve an item: it takes effect from the next turn on, until it changes
     Approve {
-        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among what waits
+        /// Its hash, as `sandbridge trust list` shows it: at least 8 digits; or its name, if that is unique among the items that wait
         #[arg(value_name = "HASH|NAME", required_unless_present = "all")]
         what: Option<String>,
-        /// Everything that waits
+        /// Approve everything that waits for approval
         #[arg(long, conflicts_with = "what")]
         all: bool,
-        /// Something of NAME's workspace instead of your active runner's
+        /// An item of NAME's workspace instead of your active runner's
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
         /// Approve it without being asked

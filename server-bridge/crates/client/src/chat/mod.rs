@@ -60,7 +60,7 @@ pub struct TalkOptions {
     /// was; in a new chat, your own mode for new chats]
     #[arg(long, value_name = "MODE", value_parser = approval)]
     approval: Option<Approval>,
-    /// Chat line by line instead of on the full screen; the default without a terminal
+    /// Chat line by line instead of in full screen; the default without a terminal
     #[arg(long)]
     lines: bool,
 }

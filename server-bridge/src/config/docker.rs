@@ -53,7 +53,7 @@ pub struct DockerArgs {
     /// Keep each user's workspace in its own directory under this one [default: in a Docker volume]
     #[arg(long, value_name = "DIR")]
     pub docker_workspace_dir: Option<PathBuf>,
-    /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 for never [default: 30m]
+    /// Stop a container after this time without a request or a running command, such as 90s, 30m or 12h; 0 for never [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub docker_idle_stop: Option<String>,
     /// A host that MCP servers and HTTP tools may reach from users' containers; may be repeated [default: none]

@@ -60,7 +60,7 @@ pub(crate) enum ChannelCommand {
         /// Its number, as `sandbridge channel links` shows it
         #[arg(value_name = "NUMBER")]
         link: i64,
-        /// Stop sending them
+        /// Stop sending the notices
         #[arg(long)]
         off: bool,
     },

@@ -17,7 +17,7 @@ use super::{names, output};
 use crate::command::{Command, block_on};
 use crate::globals::Globals;
 
-/// See and approve what a workspace defines: hooks, MCP servers, custom tools, and skills for every prompt
+/// See and approve what a workspace defines: hooks, MCP servers, HTTP tools, custom tools, and skills for every prompt
 #[derive(Parser)]
 pub(crate) enum TrustCommand {
     /// List what your workspace defines: what waits for your approval, what changed since you gave it, and what you approved

@@ -26,7 +26,7 @@ use printer::Printer;
 use sessions::ChatCommand;
 use turn::{Conversation, Which};
 
-/// Chat; "!command" runs a shell command
+/// Chat with a model; "!command" runs a shell command
 #[derive(Parser)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct ChatOptions {

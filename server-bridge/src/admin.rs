@@ -51,7 +51,7 @@ enum UserCommand {
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Remove a user with everything that is theirs
+    /// Remove a user with all their data
     Remove {
         /// The user's name
         name: String,

@@ -57,7 +57,7 @@ impl Command for ServeCommand {
 #[derive(Parser)]
 #[command(hide = true)]
 struct ExtractCommand {
-    /// The document's name, whose ending helps where its content does not tell its kind
+    /// The document's name; its extension helps where the content does not reveal the kind
     #[arg(long, default_value = "", value_name = "NAME")]
     name: String,
 }

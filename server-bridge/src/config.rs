@@ -116,10 +116,10 @@ pub struct ServeArgs {
     /// The maximum size of the content that a chain hands from the agent of one step to the next, in MiB [default: 4096]
     #[arg(long, value_name = "MIB")]
     pub handed_max_mib: Option<String>,
-    /// The static runner that goes into containers [default: sandbridge-runner-static beside this program]
+    /// The static runner that goes into containers [default: sandbridge-runner-static next to this program]
     #[arg(long, value_name = "FILE")]
     pub runner_static: Option<PathBuf>,
-    /// The runner for work on this server itself [default: sandbridge-runner beside this program]
+    /// The runner for work on this server itself [default: sandbridge-runner next to this program]
     #[arg(long, value_name = "FILE")]
     pub runner: Option<PathBuf>,
     /// The models that answer in chats.

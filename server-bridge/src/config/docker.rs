@@ -50,16 +50,16 @@ pub struct DockerArgs {
     /// User namespace of containers: auto (the engine's, where it was set up to map users) or host (none) [default: auto]
     #[arg(long, value_name = "auto|host")]
     pub docker_userns: Option<String>,
-    /// Keep each user's workspace in its own directory under this one [default: in a volume of the engine's]
+    /// Keep each user's workspace in its own directory under this one [default: in a Docker volume]
     #[arg(long, value_name = "DIR")]
     pub docker_workspace_dir: Option<PathBuf>,
-    /// Stop a container after this time without a request, such as 90s, 30m or 12h; 0 for never [default: 30m]
+    /// Stop a container after this time without a request or a running command, such as 90s, 30m or 12h; 0 for never [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub docker_idle_stop: Option<String>,
     /// A host that MCP servers and HTTP tools may reach from users' containers; may be repeated [default: none]
     #[arg(long, value_name = "HOST[:PORT]")]
     pub docker_http_allow: Vec<String>,
-    /// For a server that runs in a container: what one of its directories is called on the engine's machine, if the mounts of
+    /// For a server that runs in a container: the path of one of its directories on the engine's machine, if the mounts of
     /// the server's own container do not show it; may be repeated
     #[arg(long, value_name = "CONTAINER_DIR=HOST_DIR")]
     pub docker_path_map: Vec<String>,

@@ -76,7 +76,7 @@ pub struct ModelArgs {
     #[arg(long, value_name = "FILE")]
     pub embedder_weights: Option<PathBuf>,
     /// File that holds a passphrase, which seals the keys of users' models; or set SANDBRIDGE_ENCRYPTION_KEY
-    /// [default: a key of the server's own, in sandbridge.key in the home directory]
+    /// [default: the server's own key, in sandbridge.key in the home directory]
     #[arg(long, value_name = "FILE")]
     pub encryption_key_file: Option<PathBuf>,
     /// Remove keys of users' models that can no longer be decrypted because their encryption key is lost

@@ -18,7 +18,7 @@ pub struct NodeArgs {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub peer_listen: Option<String>,
     /// How long answers in progress may go on when the server is asked to stop, such as 60s or 5m; a second signal ends the wait
-    /// [default: they stop at once, and go on at the next start]
+    /// [default: they stop at once, and continue at the next start]
     #[arg(long, value_name = "TIME")]
     pub drain: Option<String>,
 }

@@ -53,7 +53,7 @@ pub(crate) struct HereOptions {
     /// Chat in the browser: prints a one-time address that opens the page, signed in
     #[arg(long, conflicts_with_all = ["new", "resume", "approval", "lines"])]
     web: bool,
-    /// The runner [default: sandbridge-runner beside this program]
+    /// The runner's program [default: sandbridge-runner next to this program]
     #[arg(long, value_name = "FILE")]
     runner: Option<PathBuf>,
     #[command(flatten)]

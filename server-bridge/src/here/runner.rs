@@ -94,7 +94,7 @@ fn program(config: &Config) -> Result<&Path, Failure> {
         )),
         None => Err(Failure::other(
             "not_found",
-            "there is no sandbridge-runner beside this program: scripts/build in the repository makes one; put it there, or name \
+            "there is no sandbridge-runner next to this program: scripts/build in the repository makes one; put it there, or name \
              it with --runner FILE",
         )),
     }

@@ -52,7 +52,7 @@ fn runner(path: Option<&Path>, what: &str, name: &str, option: &str) -> Option<S
             path.display()
         )),
         None => Some(format!(
-            "no {what}: put {name} beside this program (scripts/build makes it), or name it with {option}"
+            "no {what}: put {name} next to this program (scripts/build makes it), or name it with {option}"
         )),
     }
 }

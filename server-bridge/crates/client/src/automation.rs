@@ -33,13 +33,13 @@ pub(super) struct RunOptions {
 /// An approval mode.
 #[derive(Clone, Copy, ValueEnum)]
 enum Mode {
-    /// The agent reads, and changes nothing
+    /// The agent only reads, and changes nothing
     Plan,
     /// The agent asks before it changes a file or runs a command; a request that nobody answers is denied
     Ask,
     /// The agent asks before it runs a command
     AutoEdit,
-    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule says to ask
+    /// The agent asks only before it changes settings or runs a command as the privileged user, or where a rule asks
     Full,
 }
 

@@ -55,12 +55,12 @@ pub(crate) enum ChannelCommand {
         #[arg(value_name = "NUMBER")]
         link: i64,
     },
-    /// Send the server's notices to one of your links, and to no other one (only for administrators)
+    /// Send the server's notices to one of your links, and to no other (administrators only)
     Notices {
         /// Its number, as `sandbridge channel links` shows it
         #[arg(value_name = "NUMBER")]
         link: i64,
-        /// Stop sending them
+        /// Stop sending the notices
         #[arg(long)]
         off: bool,
     },
@@ -93,13 +93,13 @@ pub(crate) struct AddOptions {
     /// A value that is not a secret; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Read the secrets from standard input instead of asking for them: a line KEY=VALUE for each
+    /// Read the secrets from standard input instead of asking for them: one line KEY=VALUE for each
     #[arg(long)]
     secrets_stdin: bool,
     /// Allow only the person with this id on the messenger, who must also be linked; may be given several times
     #[arg(long, value_name = "ID")]
     allow: Vec<String>,
-    /// Let every user link to it; for administrators
+    /// Let every user link to it (administrators only)
     #[arg(long)]
     shared: bool,
     /// Do not connect it

@@ -41,7 +41,7 @@ pub(crate) enum ContainerCommand {
     Import {
         /// The archive; only its files are used, not any image settings
         file: PathBuf,
-        /// Also replace the workspace with what the archive has in workspace/
+        /// Also replace the workspace with the archive's workspace/ directory
         #[arg(long)]
         workspace: bool,
     },

@@ -54,7 +54,7 @@ struct WhenOptions {
     /// Once, such as 2026-12-01T09:00
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// Repeatedly, with this time between two runs, such as 90s, 15m, 2h or 1d; at least 60s
+    /// Repeatedly, at this interval, such as 90s, 15m, 2h or 1d; at least 60s
     #[arg(long, value_name = "TIME")]
     every: Option<String>,
     /// By a pattern of five fields: minute, hour, day of the month, month, day of the week; '0 9 * * 1-5' is 9:00 on weekdays

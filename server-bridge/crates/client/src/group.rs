@@ -90,7 +90,7 @@ pub(crate) enum GroupCommand {
         #[arg(long, default_value = "member")]
         access: String,
     },
-    /// Remove a person with their agents; what they asked for is stopped
+    /// Remove a person with their agents; their requests are stopped
     RemovePerson {
         /// The group's number
         group: i64,
@@ -99,7 +99,7 @@ pub(crate) enum GroupCommand {
     },
     /// Add an agent that works on a machine of yours, or change your agent with this handle
     AddAgent(Box<AddAgent>),
-    /// Remove an agent; what it does is stopped
+    /// Remove an agent; its work is stopped
     RemoveAgent {
         /// The group's number
         group: i64,
@@ -125,7 +125,7 @@ pub(crate) enum GroupCommand {
         #[arg(long, default_value = "ask")]
         mode: String,
     },
-    /// Take a grant back; what the person asked of the agent is stopped
+    /// Revoke a grant; the person's requests to the agent are stopped
     Revoke {
         /// The group's number
         group: i64,

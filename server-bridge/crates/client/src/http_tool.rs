@@ -109,7 +109,7 @@ pub(crate) enum HttpToolCommand {
 /// An OpenAPI document to be imported.
 #[derive(Args)]
 pub(crate) struct ImportOptions {
-    /// The document in JSON, of version 3.0 or 3.1; '-' reads standard input
+    /// The document in JSON or YAML, of version 3.0 or 3.1; '-' reads standard input
     #[arg(value_name = "OPENAPI")]
     file: PathBuf,
     /// The address of the service, in place of the first server that the document names

@@ -49,11 +49,11 @@ impl Command for KeyCommand {
 /// What a key may do.
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum Scope {
-    /// Everything that you may do, except what needs a login: changing keys, users, passwords, runner tokens or server settings
+    /// Everything that you may do, except what needs a login, such as changing keys, users, passwords, runner tokens, rules or hooks
     Full,
     /// Commands, files and tasks on your runners
     Exec,
-    /// Reading only
+    /// Only reading: runners, commands, files, chats, usage and events
     Read,
 }
 

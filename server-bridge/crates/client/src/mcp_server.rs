@@ -103,7 +103,7 @@ pub(crate) enum McpServerCommand {
         /// The server's name
         #[arg(add = names::mcp_servers())]
         name: String,
-        /// The changes on NAME instead of your active runner
+        /// The changes of the server on NAME instead of your active runner
         #[arg(long, value_name = "NAME", add = names::places())]
         on: Option<String>,
         /// Accept them without being asked

@@ -10,12 +10,12 @@ use super::limits::HINT_CHARS;
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Colour {
-    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb says otherwise; elsewhere if CLICOLOR_FORCE says so
+    /// On a terminal, unless NO_COLOR, CLICOLOR=0 or TERM=dumb is set; elsewhere only if CLICOLOR_FORCE is set
     #[default]
     Auto,
-    /// Also where there is no terminal
+    /// Even if the output is not a terminal
     Always,
-    /// Nowhere
+    /// Not even on a terminal
     Never,
 }
 

@@ -33,7 +33,7 @@ pub(crate) enum RunnerCommand {
     },
     /// List your runners
     List,
-    /// Give a runner a new token; the old one works for a while longer
+    /// Give a runner a new token; the old one works for another 24 hours
     Rotate {
         /// The runner's name
         #[arg(add = names::runners())]
@@ -80,7 +80,7 @@ async fn run(globals: &Globals, command: RunnerCommand) -> Result<ExitCode, Fail
         RunnerCommand::Rotate { name } => {
             let made = client.rotate_runner(&name).await?;
             let token = Token { old_token_expires_at: Some(made.old_token_expires_at), ..Token::of(&made) };
-            both(&token, token_words(&made, "has a new token; the old one works for a while longer"))
+            both(&token, token_words(&made, "has a new token; the old one works for another 24 hours"))
         }
         RunnerCommand::Update { name } => {
             let tells = |line: &str| {

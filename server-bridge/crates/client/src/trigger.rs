@@ -44,7 +44,7 @@ pub(crate) struct AddOptions {
     name: String,
     /// The instruction for the agent; each delivery follows this text in a block of its own
     text: String,
-    /// How the sender proves who it is
+    /// How the sender authenticates its deliveries
     #[arg(long, value_enum)]
     from: From,
     /// Accept only this event, such as push; may be given several times
@@ -63,7 +63,7 @@ pub(crate) struct AddOptions {
     runs: RunOptions,
 }
 
-/// How the sender proves who it is.
+/// How the sender authenticates its deliveries.
 #[derive(Clone, Copy, ValueEnum)]
 enum From {
     /// X-Hub-Signature-256, as GitHub and Gitea sign

@@ -26,7 +26,7 @@ use printer::Printer;
 use sessions::ChatCommand;
 use turn::{Conversation, Which};
 
-/// Chat; "!command" runs a shell command
+/// Chat with a model; "!command" runs a shell command
 #[derive(Parser)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct ChatOptions {
@@ -60,7 +60,7 @@ pub struct TalkOptions {
     /// was; in a new chat, your own mode for new chats]
     #[arg(long, value_name = "MODE", value_parser = approval)]
     approval: Option<Approval>,
-    /// Chat line by line instead of on the full screen; the default without a terminal
+    /// Chat line by line instead of in full screen; the default without a terminal
     #[arg(long)]
     lines: bool,
 }

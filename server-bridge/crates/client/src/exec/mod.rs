@@ -42,7 +42,7 @@ pub(crate) struct ExecOptions {
     /// Run it on NAME instead of your active runner
     #[arg(long, value_name = "NAME", add = names::places())]
     on: Option<String>,
-    /// Stop it after this many seconds (fractions are fine) [default: never]
+    /// Stop it after this many seconds (fractions are allowed) [default: never]
     #[arg(long, value_name = "S", env = "SANDBRIDGE_TIMEOUT", hide_env_values = true)]
     timeout: Option<Seconds>,
     /// Run it in this directory of the workspace

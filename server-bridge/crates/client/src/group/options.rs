@@ -61,7 +61,7 @@ pub(crate) enum Chain {
         /// The chain's name
         name: String,
     },
-    /// Print a template that a chain can be made from, or list the templates
+    /// Print a template for a chain, or list the templates
     Template {
         /// The template's name
         name: Option<String>,

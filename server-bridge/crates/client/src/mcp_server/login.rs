@@ -34,7 +34,7 @@ pub(crate) struct LoginOptions {
     /// Read that client's secret from standard input
     #[arg(long, requires = "client_id")]
     client_secret_stdin: bool,
-    /// The port of this machine to which the browser is sent back [default: one that is free]
+    /// The port of this machine to which the browser is redirected [default: a free one]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
 }

@@ -44,7 +44,7 @@ pub fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError>
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable("certificate", certificate, error.to_string()))?;
     if chain.is_empty() {
-        return Err(unreadable("certificate", certificate, "it holds no certificate".to_owned()));
+        return Err(unreadable("certificate", certificate, "it contains no certificate".to_owned()));
     }
     let key = PrivateKeyDer::from_pem_file(key)
         .map_err(|error| unreadable("private key", key, error.to_string()))?;

@@ -33,7 +33,7 @@ pub(super) fn from_settings(
     let speaks = match protocol.as_deref() {
         None | Some("off") => false,
         Some("on") if networks.is_empty() => {
-            let rule = "a PROXY header is believed from trusted proxies only; name them with trusted_proxy";
+            let rule = "a PROXY header is accepted from trusted proxies only; name them with trusted_proxy";
             return Err(refused("proxy_protocol", "on", rule));
         }
         Some("on") => true,

@@ -15,7 +15,7 @@ pub(super) fn router_config(config: &Config) -> RouterConfig {
         policy: config.local.clone(),
         runner: config.runner.clone(),
         workspaces: config.home.join("workspaces"),
-        // A host of another form cannot be one that a runner takes.
+        // A runner refuses a host of any other form.
         http_allow: config.reachable.iter().filter(|host| is_plain_host(host)).cloned().collect(),
     };
     RouterConfig { docker, local, require: config.require.clone() }

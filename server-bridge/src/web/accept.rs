@@ -135,7 +135,7 @@ impl ReadBudget {
     }
 }
 
-/// The destination of connections.
+/// Everything that serves accepted connections.
 #[derive(Clone)]
 pub struct Site {
     /// Accepts TLS, if the server uses it.
@@ -146,8 +146,7 @@ pub struct Site {
     pub router: Router,
 }
 
-/// Serves connections until `shutdown`, then lets requests in progress finish. Returns at once then: the remaining work is
-/// in `tasks`.
+/// Serves connections until `shutdown`, and returns at once then; requests in progress may finish, as part of `tasks`.
 pub async fn serve(listener: TcpListener, site: Site, tasks: TaskTracker, shutdown: CancellationToken) {
     accept_each(listener, &shutdown, |stream, connection| {
         let (peer, site, shutdown) = (connection.peer, site.clone(), shutdown.clone());
@@ -213,7 +212,7 @@ async fn serve_one(
             connection.standing.move_to(address_key(client));
         }
     }
-    // Each in memory of its own size: a future is as large as the largest one it may ever wait for.
+    // Each future is boxed separately, because a future is as large as the largest one that it may ever wait for.
     match site.tls.clone() {
         None => Box::pin(http(stream, connection, site, shutdown)).await,
         Some(acceptor) => {

@@ -307,7 +307,7 @@ async fn tell_recorded(
     let written = record.stdout_bytes.saturating_add(record.stderr_bytes);
     let frame = match record.status {
         ExecStatus::Running => {
-            let why = "its runner cannot be reached; the server goes on waiting for it: look again later";
+            let why = "its runner cannot be reached; the server keeps waiting for it: check again later";
             error_frame(state, caller, ExecStatus::Lost.as_str(), why)
         }
         ExecStatus::Lost | ExecStatus::Failed => {

@@ -186,7 +186,7 @@ pub(super) const TABLE: &[Row] = &[
         "暂时无法连接负责你的服务器节点；请几秒后重试",
     ),
     (
-        "the server that works for you did not answer; look if the change was made before you repeat it",
+        "the server that works for you did not answer; check whether the change was made before you repeat it",
         "负责你的服务器节点没有响应；请先确认更改是否已生效，再决定是否重试",
     ),
     ("the request's body did not arrive completely", "请求正文未完整送达"),

@@ -189,7 +189,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner did not report how the command ended; run it again", "运行器没有报告命令的结果；请重新运行"),
     ("its runner did not reconnect", "运行器没有重新连接"),
     (
-        "its runner cannot be reached; the server goes on waiting for it: look again later",
+        "its runner cannot be reached; the server keeps waiting for it: check again later",
         "无法连接运行器；服务器会继续等待：请稍后再看",
     ),
     ("its outcome is not known", "结果未知"),
@@ -334,7 +334,7 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("has more than {} bytes", "超过 {0} 字节"),
     (
-        "holds line breaks or other control characters, which cannot be pasted",
+        "contains line breaks or other control characters, which cannot be pasted",
         "包含换行或其他控制字符，无法粘贴",
     ),
     (

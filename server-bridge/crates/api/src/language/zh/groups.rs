@@ -133,7 +133,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} and {} names like it are taken on {}", "{2} 上的 {0} 及 {1} 个类似名称均已被占用"),
     ("the server could not record it; its log has the reason", "服务器未能保存记录；原因见服务器日志"),
     (
-        "at most {} outputs are possible; name a directory that holds them",
+        "at most {} outputs are possible; name a directory that contains them",
         "最多可有 {0} 个输出；请指定包含它们的目录",
     ),
     (
@@ -141,7 +141,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{0}` 不能作为输出：请指定工作区中的路径，例如 data.csv、report/ 或 logs/*.txt",
     ),
     (
-        "step {}: no step follows that gets `{}`; take its outputs away, or add a step",
+        "step {}: no later step receives `{}`; remove its outputs, or add a step",
         "第 {0} 步：后面没有步骤接收 `{1}`；请去掉该步的输出，或增加一步",
     ),
     ("the answer was not taken: {}", "回答未被采纳：{0*}"),
@@ -281,7 +281,7 @@ pub(super) const TABLE: &[Row] = &[
         "this version of the server cannot read the chain; update the server, or define the chain again",
         "此版本的服务器无法读取该链；请更新服务器，或重新设置该链",
     ),
-    ("a chain may have at most {} steps; make two of it", "一条链最多 {0} 步；请拆成两条"),
+    ("a chain may have at most {} steps; split it into two", "一条链最多 {0} 步；请拆成两条"),
     ("name its agent by the handle, such as @writer", "请填写智能体的名称，例如 @writer"),
     ("say what @{} is to do", "请写明 @{0} 要做什么"),
     (
@@ -291,7 +291,7 @@ pub(super) const TABLE: &[Row] = &[
     ("at most {} retries are possible", "最多可重试 {0} 次"),
     ("an attempt may take from 10s to 24h", "每次尝试的时限必须在 10s 至 24h 之间"),
     (
-        "a budget has to be more than nothing; leave it out for no bound",
+        "a budget has to be greater than zero; leave it out for no limit",
         "预算必须大于零；不限预算时请不要填写",
     ),
     ("the time of a budget may be from 10s to 30d", "预算的时间必须在 10s 至 30d 之间"),

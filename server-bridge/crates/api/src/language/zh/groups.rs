@@ -59,7 +59,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从本服务器移除"),
     (
-        "the person who asked may not ask agents in this group any more",
+        "the person who asked may no longer ask agents in this group",
         "提问的用户已无权在此群组中询问智能体",
     ),
     ("the budget of the chain's run is used up", "链的本次运行已用完预算"),
@@ -109,13 +109,13 @@ pub(super) const TABLE: &[Row] = &[
     ("its outputs are on {}, which is offline", "其输出在 {0} 上，该机器当前离线"),
     ("its outputs cannot be passed on: {}", "其输出无法传递：{0*}"),
     ("it ended without its outputs: {}", "结束时缺少以下输出：{0}"),
-    ("these outputs do not exist any more: {}", "这些输出已不存在：{0}"),
+    ("these outputs no longer exist: {}", "这些输出已不存在：{0}"),
     ("reading {} on {}: {}", "读取 {1} 上的 {0}：{2*}"),
     ("writing {} on {}: {}", "写入 {1} 上的 {0}：{2*}"),
     ("the machine did not answer in time", "机器未及时响应"),
     ("the machine names a path that leads out of the workspace", "机器给出的路径超出了工作区"),
     (
-        "the search for {} has too much to look through; name a directory",
+        "the search for {} would have to look through too many files; name a directory",
         "查找 {0} 时要搜索的内容过多；请指定一个目录",
     ),
     (
@@ -124,9 +124,9 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("a permission rule of {} denies reading {}", "{0} 的权限规则禁止读取 {1}"),
     ("the permission rules of @{} could not be read", "无法读取 @{0} 的权限规则"),
-    ("something writes to them while they are read", "读取期间有程序在写入这些文件"),
+    ("something changes them while they are being read", "读取期间有程序在写入这些文件"),
     (
-        "something on {} writes to them while they are read; try again when nothing does",
+        "something on {} changes them while they are being read; try again when nothing does",
         "读取期间 {0} 上有程序在写入这些文件；请待写入结束后重试",
     ),
     ("what arrived is not what was read; try again", "收到的内容与读取的内容不一致；请重试"),
@@ -165,7 +165,7 @@ pub(super) const TABLE: &[Row] = &[
         "`{0}` 不能作为智能体的文件夹：请指定其机器工作区中的文件夹，例如 agents/coder",
     ),
     (
-        "@{} works on a machine of {}: only they see and make its workspace",
+        "@{} works on a machine of {}: only they can see and make its workspace",
         "@{0} 在 {1} 的机器上工作：只有 {1} 能查看和创建其工作区",
     ),
     ("the workspace of @{} cannot be reached: {}", "无法访问 @{0} 的工作区：{1*}"),
@@ -181,7 +181,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the folder {} on {} cannot be used: {}", "无法使用 {1} 上的文件夹 {0}：{2*}"),
     ("the workspace of {} cannot be made: {}", "无法创建 {0} 的工作区：{1*}"),
     ("the workspace of {} cannot be used: {}", "无法使用 {0} 的工作区：{1*}"),
-    ("the folder {} was removed meanwhile; try again", "文件夹 {0} 在此期间被删除；请重试"),
+    ("the folder {} was removed in the meantime; try again", "文件夹 {0} 在此期间被删除；请重试"),
     ("{} on {} cannot be written: {}", "无法写入 {1} 上的 {0}：{2*}"),
     (
         "{}; made before that: {}. Make the missing files once the problem is fixed",

@@ -95,7 +95,9 @@ async fn run(options: UserOptions, home: Option<&Path>) -> anyhow::Result<(Value
             set_password(at, &name, &new_password(password_stdin)?).await?;
             (
                 json!({"name": name}),
-                format!("changed the password of {name}; their sessions have ended and their API keys were removed"),
+                format!(
+                    "changed the password of {name}; their sessions have ended and their API keys were removed"
+                ),
             )
         }
         UserCommand::Remove { name } => {

@@ -66,7 +66,9 @@ async fn copy(from: &Location, to: &Location, blobs: Option<&s3::Bucket>) -> any
         ));
     }
     words.push_str(match to {
-        Location::File(_) => "; start the server without --database, and keep sandbridge.key next to the file",
+        Location::File(_) => {
+            "; start the server without --database, and keep sandbridge.key next to the file"
+        }
         Location::Postgres(_) => {
             "; start the server with --database, and keep sandbridge.key in its home directory"
         }

@@ -11,7 +11,10 @@ use home::atomic_file::{AtomicFile, PRIVATE};
 /// An empty file, accessible to its owner only, that can be moved to `target`.
 pub(super) fn create(target: &Path) -> anyhow::Result<AtomicFile> {
     AtomicFile::create(target, PRIVATE).with_context(|| {
-        format!("cannot create a file next to {}; name a file in a folder that you may write to", target.display())
+        format!(
+            "cannot create a file next to {}; name a file in a folder that you may write to",
+            target.display()
+        )
     })
 }
 

@@ -91,7 +91,9 @@ mod tests {
                 .contains("trusted_proxy cannot be \"10.0.0.0/99\"")
         );
         assert!(
-            load(&["0.0.0.0/0"], None, &[]).unwrap_err().contains("not a network that contains every address")
+            load(&["0.0.0.0/0"], None, &[])
+                .unwrap_err()
+                .contains("not a network that contains every address")
         );
         assert!(load(&[], Some("on"), &[]).unwrap_err().contains("trusted_proxy"));
         assert!(load(&["10.0.0.1"], Some("v2"), &[]).unwrap_err().contains("on or off"));

@@ -68,7 +68,7 @@ impl TrustedProxies {
     }
 
     /// Goes from hop to hop, the nearest first, to the first address that is not a trusted proxy's. An unreadable hop ends the path,
-/// because everything before it passed through that hop.
+    /// because everything before it passed through that hop.
     fn last_stranger(&self, peer: IpAddr, hops: impl Iterator<Item = Option<IpAddr>>) -> IpAddr {
         let mut nearest = peer;
         for hop in hops {

@@ -325,7 +325,10 @@ mod tests {
             (framing.ambiguous.load(Ordering::Relaxed), watched.requests)
         });
         let results: Vec<_> = results.collect();
-        assert!(results.windows(2).all(|two| two[0] == two[1]), "the result depends on the size of the pieces: {results:?}");
+        assert!(
+            results.windows(2).all(|two| two[0] == two[1]),
+            "the result depends on the size of the pieces: {results:?}"
+        );
         results[0]
     }
 

@@ -137,7 +137,7 @@ impl Feeds {
     }
 
     /// Evicts all events of the users who have been disconnected longest; if that is not enough, the oldest event of the user with the
-/// most bytes kept, repeatedly.
+    /// most bytes kept, repeatedly.
     fn make_room(&mut self, now: Instant) {
         let away = |feed: &Feed| feed.away(now).filter(|_| feed.kept_bytes() > 0);
         while self.kept_bytes > EVENTS_KEPT_OF_ALL_BYTES {

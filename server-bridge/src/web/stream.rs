@@ -58,8 +58,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ClientStream<S> {
         if self.budget.spend(read) {
             return Poll::Ready(Ok(()));
         }
-        let reason =
-            "the other end sent more than is allowed before a runner has registered, or than there is memory for";
+        let reason = "the other end sent more than is allowed before a runner has registered, or than there is memory for";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::QuotaExceeded, reason)))
     }
 }

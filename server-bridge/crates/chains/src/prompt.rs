@@ -78,7 +78,7 @@ pub struct Files<'a> {
     /// The outputs that the step names.
     pub outputs: &'a [String],
     /// The directory of files from another machine; `None` if the agents share a workspace, and the files are where the first one left
-/// them.
+    /// them.
     pub arrived: Option<Arrived<'a>>,
 }
 

@@ -287,7 +287,7 @@ impl Inner {
     }
 
     /// Treats a message as the answer to an open question, if it is one: a number where there are no buttons, or words for a question that
-/// accepts words.
+    /// accepts words.
     pub(crate) async fn answered(
         self: &Arc<Self>,
         incoming: &Incoming<'_>,

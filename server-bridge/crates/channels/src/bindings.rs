@@ -35,7 +35,8 @@ impl Channels {
     /// [`Error::Store`] for a group that the user is not in.
     pub async fn unbind(&self, user: &User, group: i64, id: &str) -> Result<()> {
         let missing = || {
-            let why = "this conversation does not belong to the group, or no longer does; look at the list again";
+            let why =
+                "this conversation does not belong to the group, or no longer does; look at the list again";
             Error::refused("not_found", why)
         };
         let Some(logs) = self.0.logs() else { return Err(missing()) };
@@ -66,7 +67,7 @@ impl Inner {
     }
 
     /// Ends a binding, on a person's request or because of a change in their rights, and reports this in the conversation and in the log.
-/// Returns false if the binding had ended before.
+    /// Returns false if the binding had ended before.
     pub(crate) async fn end_binding(
         &self,
         account: &ChannelAccount,

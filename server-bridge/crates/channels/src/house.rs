@@ -78,7 +78,7 @@ pub(crate) struct Inner {
 
 impl Surroundings {
     /// The services with all messengers that this version knows. Platforms may connect to the public internet, and to the `reachable` hosts
-/// at any address.
+    /// at any address.
     pub fn new(reachable: &[String], public_url: Option<String>, home: PathBuf) -> Self {
         Self {
             kinds: platforms::KINDS,

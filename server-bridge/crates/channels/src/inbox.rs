@@ -95,7 +95,10 @@ impl Inbox for AccountInbox {
                     && event.event_json.len() <= CHANNEL_EVENT_MAX_BYTES;
                 if !is_sound {
                     let channel = &self.live.account.name;
-                    tracing::warn!(channel, "an event was left out because it is too long or its ids are missing or too long");
+                    tracing::warn!(
+                        channel,
+                        "an event was left out because it is too long or its ids are missing or too long"
+                    );
                 }
                 is_sound
             };

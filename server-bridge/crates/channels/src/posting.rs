@@ -162,7 +162,7 @@ impl Inner {
     }
 
     /// The messages that answer a posted message: those that were returned when it was posted, or, if an earlier server posted it, those on
-/// record.
+    /// record.
     pub(crate) async fn answers_to(
         &self,
         user: &User,

@@ -45,7 +45,7 @@ impl Groups {
     }
 
     /// Wakes the worker when a runner connects, because a call may be waiting for it; informs the members of groups when a runner connects or
-/// disconnects.
+    /// disconnects.
     async fn watch_runners(&self) {
         let mut events = self.0.router.subscribe();
         loop {

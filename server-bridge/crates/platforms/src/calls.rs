@@ -62,7 +62,7 @@ impl Calls {
     ///
     /// # Errors
     /// [`Failure::Away`] if it was not sent, [`Failure::Unknown`] if it was sent but no answer arrived, and the failures given to
-/// [`Pending::answer`].
+    /// [`Pending::answer`].
     pub(crate) async fn ask(&self, id: String, request: Value) -> Answer {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let away = || Failure::Away("the account is not connected".to_owned());
@@ -72,7 +72,7 @@ impl Calls {
             Ok(Ok(answer)) => answer,
             // The connection ended while the request was still in the queue, so it was not sent.
             Ok(Err(_)) => Err(away()),
-            Err(_) => Err(Failure::Unknown("no answer arrived".to_owned())),
+            Err(_) => Err(Failure::Unknown("no response".to_owned())),
         }
     }
 }

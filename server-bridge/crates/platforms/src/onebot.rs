@@ -372,7 +372,7 @@ impl Platform for OneBot {
                     }
                 }
             };
-            timeout(CONNECT_TIMEOUT, answer).await.map_err(|_| Failure::Away("no answer arrived".to_owned()))?
+            timeout(CONNECT_TIMEOUT, answer).await.map_err(|_| Failure::Away("no response".to_owned()))?
         })
     }
 

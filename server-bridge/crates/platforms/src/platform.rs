@@ -86,7 +86,7 @@ pub struct Sent {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     /// The platform did not answer, or its answer was lost, so it may have accepted the message. The text contains no address, because that
-/// could contain a token.
+    /// could contain a token.
     #[error("the platform does not answer: {0}")]
     Unknown(String),
     /// The request certainly did not reach the platform, or the platform reported that it is unavailable: try again later.

@@ -149,9 +149,7 @@ impl WeCom {
                 }
             }
         };
-        timeout(CONNECT_TIMEOUT, subscribed)
-            .await
-            .map_err(|_| Failure::Away("no answer arrived".to_owned()))??;
+        timeout(CONNECT_TIMEOUT, subscribed).await.map_err(|_| Failure::Away("no response".to_owned()))??;
         Ok(socket)
     }
 

@@ -94,7 +94,8 @@ impl Sessions {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let count = calls.entry(user).or_default();
         if *count >= MCP_CALLS_PER_USER {
-            let message = format!("{MCP_CALLS_PER_USER} calls are in progress already; wait until one of them ends");
+            let message =
+                format!("{MCP_CALLS_PER_USER} calls are in progress already; wait until one of them ends");
             return Err(ApiError::new("busy", message));
         }
         *count += 1;

@@ -177,7 +177,9 @@ async fn glob(
         None => Ok(entries),
         Some(Truncation::Results) => Err(limits.exceeded()),
         Some(_) => {
-            let why = format!("the search for {pattern} would have to look through too many files; name a directory");
+            let why = format!(
+                "the search for {pattern} would have to look through too many files; name a directory"
+            );
             Err(Fault::Never(at.said(&why)))
         }
     }

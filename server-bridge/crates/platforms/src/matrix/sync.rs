@@ -272,7 +272,7 @@ impl Matrix {
     }
 
     /// Joins the room that is said to replace another one; returns true if the new room names the old one as its predecessor. Otherwise it is
-/// an unrelated room with other people.
+    /// an unrelated room with other people.
     async fn moves(&self, room: &str, to: &str, server: Option<&str>) -> Result<bool, Failure> {
         self.join(to, server).await?;
         match self.get(&format!("client/v3/rooms/{}/state/m.room.create", segment(to))).await {

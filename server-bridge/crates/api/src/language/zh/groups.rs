@@ -58,10 +58,7 @@ pub(super) const TABLE: &[Row] = &[
     ("makes or changes a chain of the group", "新建或修改群组的链"),
     ("the agent was removed from the group", "该智能体已被移出群组"),
     ("the person who asked was removed from this server", "提问的用户已从本服务器移除"),
-    (
-        "the person who asked may no longer ask agents in this group",
-        "提问的用户已无权在此群组中询问智能体",
-    ),
+    ("the person who asked may no longer ask agents in this group", "提问的用户已无权在此群组中询问智能体"),
     ("the budget of the chain's run is used up", "链的本次运行已用完预算"),
     (
         "a message that asks an agent has at most {} bytes; shorten it, or put the text into a file of its workspace",

@@ -183,7 +183,7 @@ pub(super) const TABLE: &[Row] = &[
     // All of them.
     ("{} is missing", "缺少：{0*}"),
     ("status {}", "状态码 {0}"),
-    ("no answer arrived", "没有收到响应"),
+    ("no response", "没有收到响应"),
     ("the request took too long", "请求耗时过长"),
     ("the transfer took too long", "传输耗时过长"),
     ("[the file {} was not stored: {}]", "[文件 {0} 未保存：{1*}]"),

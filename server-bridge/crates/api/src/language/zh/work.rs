@@ -338,7 +338,7 @@ pub(super) const TABLE: &[Row] = &[
         "包含换行或其他控制字符，无法粘贴",
     ),
     (
-        "this server has no runner to hand out: its administrator builds one with `scripts/build` and puts sandbridge-runner-static beside the server, or names it with --runner-static",
+        "this server has no runner to hand out: its administrator can build one with `scripts/build` and put sandbridge-runner-static next to the server, or name it with --runner-static",
         "本服务器没有可提供的运行器：管理员可用 `scripts/build` 构建，并将 sandbridge-runner-static 放在服务器程序所在的目录，或用 --runner-static 指定",
     ),
     // Files.

@@ -27,7 +27,7 @@ pub struct UserOptions {
     database: Option<String>,
 }
 
-/// What to do with accounts.
+/// The operations on accounts.
 #[derive(Debug, clap::Subcommand)]
 enum UserCommand {
     /// Add a user; the first one becomes an administrator

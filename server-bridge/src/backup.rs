@@ -244,7 +244,7 @@ mod tests {
         }
         let error = restore::run(&folder.path().join("missing"), home.path()).await.unwrap_err();
         assert!(format!("{error:#}").contains("not a file"), "{error:#}");
-        // An invalid key.
+        // The key of the backup is invalid.
         fs::write(&file, &whole).unwrap();
         fs::write(folder.path().join("backup.key"), "half").unwrap();
         restore::run(&file, home.path()).await.unwrap_err();

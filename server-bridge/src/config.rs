@@ -58,9 +58,9 @@ pub enum ConfigError {
     /// A file that an option names cannot be read or parsed.
     #[error("cannot read {}: {reason}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason why it cannot be used.
         reason: String,
     },
     /// An option has an invalid value.
@@ -125,7 +125,7 @@ pub struct ServeArgs {
     /// The models that answer in chats.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// How models reach the internet.
+    /// The options for the models' access to the internet.
     #[command(flatten)]
     pub web: WebArgs,
     /// The proxies in front of the server.

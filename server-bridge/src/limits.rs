@@ -68,7 +68,7 @@ pub const DRAINED_CHECK: Duration = Duration::from_secs(1);
 
 /// The largest JSON body that holds files, in bytes: a plugin of 32 MiB in base64.
 pub const LARGE_JSON_BODY_BYTES: usize = 48 * 1024 * 1024;
-/// How long such a body may take to arrive.
+/// How long a JSON body that contains files may take to arrive.
 pub const LARGE_JSON_BODY_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest JSON body, in bytes: a message of 1 MiB with space for its escapes.
 pub const JSON_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -116,7 +116,7 @@ pub const TERMINAL_LINGER: Duration = Duration::from_secs(24 * 3600);
 pub const TERMINAL_LINGER_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Execs in one listing, unless the client asks for another number.
 pub const EXEC_LIST_ROWS: u32 = 100;
-/// The most execs in one listing.
+/// The maximum number of execs in one listing.
 pub const EXEC_LIST_MAX_ROWS: u32 = 1000;
 /// How much of the beginning, and of the end, of an exec's output a report contains by default, in bytes.
 pub const REPORT_BYTES: u32 = 4096;
@@ -152,7 +152,7 @@ pub const EVENT_MESSAGE_BYTES: usize = 4 * 1024;
 pub const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How often the server deletes ended sessions and expired tokens.
 pub const PURGE_INTERVAL: Duration = Duration::from_secs(3600);
-/// How often the server checks whether objects that no row names are due for deletion.
+/// How often the server checks whether objects in the bucket that no row refers to are due for deletion.
 pub const BLOB_SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
 /// How often the server deletes expired tickets, codes and counts of failed logins.
 pub const SIGN_IN_PURGE_INTERVAL: Duration = Duration::from_secs(60);
@@ -199,7 +199,7 @@ pub const RATE_LIMIT_KEYS: usize = 10_000;
 
 /// The smallest memory limit of a container, in bytes: enough for its runner and a small command.
 pub const DOCKER_MEMORY_MIN_BYTES: i64 = 16 * 1024 * 1024;
-/// The most CPUs that a container can be given.
+/// The maximum number of CPUs that a container can be given.
 pub const DOCKER_CPUS_MAX: f64 = 4096.0;
 /// The smallest limit on processes and threads of a container: enough for its runner and a command.
 pub const DOCKER_PIDS_MIN: i64 = 16;
@@ -212,7 +212,7 @@ pub const DOCKER_IDLE_STOP_MAX_S: u64 = 365 * 24 * 60 * 60;
 
 /// Days of one usage report, unless the client asks for another number.
 pub const USAGE_DAYS: u16 = 30;
-/// The most days of one usage report: ten years.
+/// The maximum number of days in one usage report: ten years.
 pub const USAGE_MAX_DAYS: u16 = 3_660;
 /// The highest number of attempts at one answer of a model that an option may set.
 pub const RETRY_ATTEMPTS_MAX: u32 = 20;

@@ -79,7 +79,7 @@ pub enum StartError {
     Listen {
         /// The configured address.
         listen: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The model cannot be asked with its settings.
@@ -98,7 +98,7 @@ pub enum StartError {
     Lock {
         /// The home directory.
         home: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The node has no key for its connections to other nodes.
@@ -110,7 +110,7 @@ pub enum StartError {
     /// The file with the server's own encryption key cannot be used.
     #[error("cannot use the encryption key in {}: {reason}", path.display())]
     KeyFile {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The reason, and what to do.
         reason: String,
@@ -297,7 +297,7 @@ impl Server {
         let shutdown = CancellationToken::new();
         let cluster = node.clone().zip(peers).map(|(nodes, peers)| Cluster { nodes, peers });
         let cookie_name = match cluster {
-            // The same at all nodes, whatever ports they listen on.
+            // The cookie has the same name at all nodes, whatever ports they listen on.
             Some(_) => cookie_name("nodes"),
             None => cookie_name(address.port()),
         };

@@ -15,9 +15,9 @@ pub enum TlsError {
     File {
         /// `certificate` or `private key`.
         what: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason why it cannot be used.
         reason: String,
     },
     /// Certificate and key do not belong together, or rustls does not support them.

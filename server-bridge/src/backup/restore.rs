@@ -20,7 +20,7 @@ const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 /// Restore the database of the server on this machine from a backup; the server must not be running
 #[derive(Debug, clap::Parser)]
 pub struct RestoreOptions {
-    /// The file that `sandbridge backup` wrote; FILE.key beside it is restored too, if it exists
+    /// The file that `sandbridge backup` wrote; FILE.key next to it is restored too, if it exists
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

@@ -71,7 +71,7 @@ pub(super) async fn start(
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(output)
-        // A process group of its own, so that the terminal's Ctrl-C reaches only the chat.
+        // The runner gets a separate process group, so that the terminal's Ctrl-C reaches only the chat.
         .process_group(0)
         .kill_on_drop(true)
         .spawn()

@@ -37,8 +37,8 @@ pub(super) async fn drain(state: &AppState, node: Option<&Nodes>, most: Duration
     }
 }
 
-/// Drains the node as long as an administrator wants that, until the server stops: it gives up the homes of users without an answer in
-/// progress, counts as not ready, and goes on running.
+/// Drains the node while an administrator has requested that, until the server stops: the node gives up the homes of users without an answer
+/// in progress, counts as not ready, and keeps running.
 pub(super) async fn while_wanted(state: &AppState, node: Option<&Nodes>, stop: &CancellationToken) {
     let Some(node) = node.filter(|_| state.cluster.is_some()) else { return };
     let mut wanted = node.drain_wanted();

@@ -1,4 +1,4 @@
-//! The places that work goes to.
+//! The places where work can run.
 
 use sandbox::{LocalConfig, RouterConfig};
 
@@ -8,7 +8,7 @@ fn is_plain_host(host: &str) -> bool {
     host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
 }
 
-/// The places that work goes to, as the settings allow them.
+/// The places where work can run, according to the configuration.
 pub(super) fn router_config(config: &Config) -> RouterConfig {
     let docker = config.docker.then(|| config.docker_config.clone());
     let local = LocalConfig {

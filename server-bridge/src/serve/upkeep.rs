@@ -48,7 +48,7 @@ pub(super) async fn sweep_blobs(store: Store, shutdown: CancellationToken) {
             due.tick().await;
             match store.sweep_blobs().await {
                 Ok(0) => {}
-                Ok(objects) => tracing::info!(objects, "deleted objects that nothing refers to any more"),
+                Ok(objects) => tracing::info!(objects, "deleted objects that no row refers to any longer"),
                 Err(error) => {
                     tracing::warn!(%error, "cannot delete objects that nothing refers to; trying again later")
                 }

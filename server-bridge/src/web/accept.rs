@@ -42,7 +42,7 @@ use crate::web::stream::ClientStream;
 /// A connection as its handlers see it; attached to each request as an extension.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// The other end.
+    /// The address of the other end.
     pub peer: SocketAddr,
     /// The sender of the request: the other end, or the client that a trusted proxy named.
     pub client: IpAddr,

@@ -86,7 +86,7 @@ pub async fn list(
 #[into_params(parameter_in = Query)]
 pub struct NewChatQuery {
     /// Whether the newest empty conversation without settings may be returned, so that two requests for a new one create only
-    /// one. Not for programs that begin several at once.
+    /// one. Not for programs that begin several conversations at the same time.
     #[serde(default)]
     reuse_empty: bool,
 }

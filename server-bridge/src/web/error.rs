@@ -37,7 +37,7 @@ impl ApiError {
         Self::new("unauthorized", "you are not logged in, or your session has ended; log in again")
     }
 
-    /// Too many attempts.
+    /// Too many attempts of this kind.
     pub fn rate_limited(what: &str, retry_after_s: u64) -> Self {
         let message = format!("too many {what}; try again in {retry_after_s} s");
         Self { retry_after_s: Some(retry_after_s), ..Self::new("rate_limited", message) }

@@ -4,7 +4,7 @@
 //!  guard ─► whose is it? ─ no user's ───────────────────────────────────────────► here
 //!                 │
 //!                 └─ a user's ─► where is the home? ─ here, or nowhere yet ─────► here
-//!                                       ▲   └─ another node ─► the request, as it came ─► its answer, as it comes
+//!                                       ▲   └─ another node ─► the request, unchanged ─► its answer, as a stream
 //!                                       └────────── "not here" ──┘ (some times, then 503)
 //! ```
 //! The home authenticates the request again, by the same token: of this node's findings, it accepts only the client's address.

@@ -50,7 +50,7 @@ pub(in crate::web) fn routes() -> Routes {
         .add(Access::Session, route!(answer_gate))
 }
 
-/// The part of a list that is wanted.
+/// The part of a list to return.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PartQuery {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! publish ─▶ numbered per user ─▶ the newest are kept ─▶ listener: from its position on, in order, each once
-//!                                        └▶ a listener that is too far behind has to reload
+//!                                        └▶ a listener that missed too many has to reload
 //! ```
 //! A number is never used twice within one `epoch`, which is one run of the server.
 

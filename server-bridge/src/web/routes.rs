@@ -37,7 +37,7 @@ pub struct Row {
 }
 
 impl Routes {
-    /// No routes.
+    /// Creates an empty table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -118,7 +118,7 @@ pub struct Described {
     pub schemas: Vec<(String, RefOr<Schema>)>,
     /// The path, with `{name}` for its variable parts.
     pub path: String,
-    /// The description.
+    /// The description of the operation.
     pub operation: Operation,
     /// The methods that the handler answers.
     pub methods: Vec<HttpMethod>,

@@ -53,7 +53,7 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What the rules would do with a call; nothing is run.
+/// Try the rules on a call: the response contains their decision, and nothing is run.
 #[utoipa::path(post, path = "/api/v1/rules/try", tag = "settings", request_body = RuleTrial,
     responses((status = 200, body = RuleTrialView), (status = 400)))]
 pub async fn attempt(

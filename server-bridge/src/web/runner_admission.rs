@@ -9,7 +9,7 @@ use sandbox::{Dialect, ENROLMENT_CAPABILITY, Refusal, RefusalReason, Registratio
 
 use crate::web::state::AppState;
 
-/// An admitted runner.
+/// A runner whose registration was accepted.
 pub struct Accepted {
     /// The runner's id.
     pub runner: RunnerId,

@@ -84,7 +84,7 @@ pub async fn logout(
     Ok((StatusCode::NO_CONTENT, AppendHeaders(cookie)))
 }
 
-/// The caller.
+/// The caller's account, with their active place.
 #[utoipa::path(get, path = "/api/v1/me", tag = "session", responses((status = 200, body = Me), (status = 401)))]
 pub async fn me(State(state): State<AppState>, caller: Caller) -> Result<Json<Me>, ApiError> {
     Ok(Json(Me {

@@ -37,7 +37,7 @@ pub struct Shared {
     pub accounts: Accounts,
     /// The router of work.
     pub router: SandboxRouter,
-    /// Every exec.
+    /// The ledger of all execs.
     pub ledger: Ledger,
     /// The chat service.
     pub chats: ChatService,

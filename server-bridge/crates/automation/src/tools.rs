@@ -35,7 +35,7 @@ enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cron {
-    /// The action.
+    /// The action on the schedules.
     action: Action,
     /// The schedule's name: lower-case letters, digits, `_`, `.` and `-`. All actions but `list` need it.
     #[serde(default)]

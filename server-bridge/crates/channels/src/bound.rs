@@ -28,7 +28,7 @@ const HELP: &str = "Messages here that mention me are posted to the group, and @
 /// The reply to a message with files.
 const NO_FILES: &str = "Files are not posted to the group, only text.";
 
-/// A valid binding.
+/// A valid binding, with the data that handling messages needs.
 pub(crate) struct Bound {
     pub(crate) binding: ChannelBinding,
     /// The owner of the bot, who is an owner of the group.

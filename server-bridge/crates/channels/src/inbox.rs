@@ -112,7 +112,7 @@ impl Inbox for AccountInbox {
             })?;
             for lane in &taken.full {
                 if let Err(error) = self.tell_full(lane, &events).await {
-                    tracing::error!(%error, "a person could not be told that their messages are dropped");
+                    tracing::error!(%error, "a person could not be informed that their messages are dropped");
                 }
             }
             if taken.added > 0 || !taken.full.is_empty() {

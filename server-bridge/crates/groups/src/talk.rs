@@ -25,7 +25,7 @@ pub(crate) struct Words<'a> {
     pub(crate) tool: &'static str,
     /// The handle of the agent that is asked; `None` for a message to the group.
     pub(crate) to: Option<&'a str>,
-    /// The text.
+    /// The text of the message.
     pub(crate) text: &'a str,
     /// How the agent asks.
     pub(crate) mode: CallMode,

@@ -25,7 +25,7 @@ pub enum Tone {
 pub struct Card {
     /// Its title, on one line.
     pub title: String,
-    /// Its meaning.
+    /// Its meaning, which determines its colour.
     pub tone: Tone,
     /// Its parts, from top to bottom.
     pub blocks: Vec<Block>,
@@ -34,7 +34,7 @@ pub struct Card {
 /// A part of a card.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
-    /// A text.
+    /// A styled text.
     Text(Styled),
     /// Names with their values.
     Fields(Vec<(String, String)>),

@@ -1,4 +1,4 @@
-//! What arrives from a platform.
+//! The events that arrive from a platform.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,14 +29,14 @@ pub struct Sender {
 pub enum MediaKind {
     /// A picture.
     Image,
-    /// Anything else.
+    /// Any other file.
     File,
 }
 
 /// A file of a message, which [`crate::Platform::fetch`] reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
-    /// Picture or file.
+    /// The kind of the file.
     pub kind: MediaKind,
     /// The name that the sender's client gave the file; untrusted, and empty if there is none.
     pub name: String,

@@ -28,9 +28,9 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// A frame that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A text.
+    /// A text message.
     Text(String),
-    /// Bytes.
+    /// A binary message.
     Binary(Bytes),
     /// A ping, which was answered, or a pong: the other side is alive.
     Beat,

@@ -28,9 +28,9 @@ pub enum Place {
 pub struct Style {
     /// Strong text, such as headings.
     pub bold: bool,
-    /// Emphasized.
+    /// Emphasized text.
     pub italic: bool,
-    /// Struck through.
+    /// Struck-through text.
     pub strike: bool,
     /// Code within a line.
     pub code: bool,

@@ -34,7 +34,7 @@ impl TypedTool for Arguments {
     type Services = Arc<Inner>;
 
     const NAME: &'static str = "CreateChat";
-    const DESCRIPTION: &'static str = "Has several agents of your group discuss a topic in rounds, and gives you what each of them said. \
+    const DESCRIPTION: &'static str = "Has several agents of your group discuss a topic in rounds, and gives you the contribution of each. \
 Each of them knows what was said before. Use it where several views are worth their cost; to ask one agent, use SendMessage.";
     const RULES: Rules = Rules::of(Access::Read)
         .beside(Beside::Nothing)

@@ -17,9 +17,9 @@ const TOKEN_MARGIN: Duration = Duration::from_secs(300);
 /// The API for one application.
 pub(super) struct Api {
     pub(super) http: Http,
-    /// `https://api.dingtalk.com`.
+    /// The address of the API, such as `https://api.dingtalk.com`.
     pub(super) base: String,
-    /// `https://oapi.dingtalk.com`, for uploading files.
+    /// The address for uploading files, such as `https://oapi.dingtalk.com`.
     pub(super) upload: String,
     pub(super) client_id: String,
     pub(super) secret: String,

@@ -20,7 +20,7 @@ const TOKEN_CODES: [i64; 4] = [99_991_661, 99_991_663, 99_991_668, 99_991_671];
 /// The API for one application.
 pub(super) struct Api {
     pub(super) http: Http,
-    /// `https://open.feishu.cn`.
+    /// The address of the API, such as `https://open.feishu.cn`.
     pub(super) domain: String,
     pub(super) app_id: String,
     pub(super) app_secret: String,

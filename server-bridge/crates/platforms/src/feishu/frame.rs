@@ -12,9 +12,9 @@ pub(super) const DATA: i32 = 1;
 /// A frame, with its fields by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Field 1.
+    /// Field 1: the sequence number.
     pub(super) seq_id: u64,
-    /// Field 2.
+    /// Field 2: the id for the platform's log.
     pub(super) log_id: u64,
     /// Field 3: the service of the connection's address.
     pub(super) service: i32,
@@ -22,13 +22,13 @@ pub(super) struct Frame {
     pub(super) method: i32,
     /// Field 5: key and value.
     pub(super) headers: Vec<(String, String)>,
-    /// Field 6.
+    /// Field 6: the encoding of the payload.
     pub(super) payload_encoding: Option<String>,
-    /// Field 7.
+    /// Field 7: the type of the payload.
     pub(super) payload_type: Option<String>,
-    /// Field 8.
+    /// Field 8: the payload, such as an event as JSON.
     pub(super) payload: Vec<u8>,
-    /// Field 9.
+    /// Field 9: a newer id for the platform's log.
     pub(super) log_id_new: Option<String>,
 }
 

@@ -22,7 +22,7 @@ const DOUBLE_CODE: i64 = 40_054_005;
 /// The API for one bot.
 pub(super) struct Api {
     pub(super) http: Http,
-    /// `https://api.sgroup.qq.com`.
+    /// The address of the API, such as `https://api.sgroup.qq.com`.
     pub(super) base: String,
     pub(super) token_url: String,
     pub(super) app_id: String,

@@ -1,6 +1,6 @@
 //! The clients of proxies: the addresses in `X-Forwarded-For` and `Forwarded`, trusted from configured proxies only.
 //!
-//! Each proxy appends the address of the client that it serves. So the list is read from its end, past the configured proxies;
+//! Each proxy appends the address that connected to it. So the list is read from its end, past the configured proxies;
 //! the first other address is the client's. Anything before that address was sent by the client and is ignored.
 
 use std::net::{IpAddr, SocketAddr};

@@ -150,7 +150,8 @@ async fn pipe(
     } else {
         budget.lift()
     }
-    // The home pings to check that the runner is alive, but this node's socket answers; so this node checks the runner itself.
+    // A ping of the home asks whether the runner is alive, but this node answers it; so the link ends if the runner has sent nothing since
+    // the previous ping.
     let is_heard = AtomicBool::new(true);
     let from_runner = from_runner.inspect(|message| {
         // A ping may arrive between the fragments of a message, whose bytes stay counted.

@@ -238,7 +238,7 @@ impl Inner {
                 continue;
             }
             let text = match status {
-                // A card whose turn was taken back.
+                // A card without an answer was taken back with its turn.
                 _ if json.contains(SENT_CARD) => "This question no longer waits for an answer.",
                 ToolStatus::Running | ToolStatus::Done => "This was answered elsewhere.",
                 ToolStatus::Denied => "This was denied, either elsewhere or because nobody answered in time.",

@@ -73,8 +73,8 @@ pub const DRAFT_TIMEOUT: Duration = Duration::from_secs(10);
 pub const EDIT_TRIES: i64 = 5;
 /// The maximum number of messages that one answer is split into.
 pub const PARTS_MAX: usize = 5;
-/// The highest number of a choice where there are no buttons: the numbers continue from question to question in a conversation, and start
-/// again at 1 after this.
+/// The number of a choice after which the next question starts again at 1: where there are no buttons, the numbers continue from question to
+/// question in a conversation.
 pub const PLACES_MAX: i64 = 90;
 /// The limit on entries of a group's log that are put into the outbox at once.
 pub const LOG_ENTRIES: i64 = 20;

@@ -11,7 +11,7 @@ use tests::platforms::telegram::{self, Telegram};
 
 use crate::support::{Memory, Running, made};
 
-/// The numbers of messages after which a disconnect, or a kill, follows.
+/// A disconnect follows after each series of this many messages, and a kill after each longer series.
 const CUT_EVERY: usize = 50;
 const KILL_EVERY: usize = 199;
 

@@ -43,7 +43,7 @@ const OTHER_KEYS: [&str; 6] =
 /// The path of Docker's socket, unless `DOCKER_HOST` names another.
 const DOCKER_SOCKET: &str = "/var/run/docker.sock";
 
-/// Why the configuration cannot be used. Each text names what to change.
+/// Why the configuration cannot be used. The text of each error names the option to change.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The home directory, or a settings file in it.
@@ -68,7 +68,7 @@ pub enum ConfigError {
     Value {
         /// The option's name in `config.json`.
         key: &'static str,
-        /// The given value.
+        /// The value that was given, as text.
         value: String,
         /// The rule for values.
         rule: String,

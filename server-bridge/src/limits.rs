@@ -24,7 +24,7 @@ pub const FORWARDED_BODY_KEPT_BYTES: u64 = 64 * 1024;
 pub const SETTINGS_INTERVAL: Duration = Duration::from_secs(5);
 /// The number of times that a user's home is looked up again for one request.
 pub const HOME_LOOKS: u32 = 2;
-/// The pause before each such lookup.
+/// The pause before each repeated lookup of a user's home.
 pub const HOME_LOOK_PAUSE: Duration = Duration::from_millis(300);
 /// How long the other end of a connection may read nothing.
 pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -114,7 +114,7 @@ pub const EXEC_REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 pub const TERMINAL_LINGER: Duration = Duration::from_secs(24 * 3600);
 /// The longest time that a client may set for its terminal to go on without it.
 pub const TERMINAL_LINGER_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Execs in one listing, unless the client asks for another number.
+/// The number of execs in one listing, unless the client asks for another number.
 pub const EXEC_LIST_ROWS: u32 = 100;
 /// The maximum number of execs in one listing.
 pub const EXEC_LIST_MAX_ROWS: u32 = 1000;
@@ -163,11 +163,11 @@ pub const INDEX_INTERVAL: Duration = Duration::from_millis(20);
 /// The pause after a step of indexing that failed.
 pub const INDEX_RETRY: Duration = Duration::from_secs(60);
 
-/// Entries of the audit trail in one page, unless the client asks for another number.
+/// The number of entries of the audit trail in one page, unless the client asks for another number.
 pub const AUDIT_PAGE_ROWS: u32 = 100;
 /// The limit on the shown beginning, and on the shown end, of a task's output, in bytes.
 pub const REPORT_MAX_BYTES: u32 = 256 * 1024;
-/// Completions of a path, unless the client asks for another number.
+/// The number of completions of a path, unless the client asks for another number.
 pub const COMPLETIONS: usize = 20;
 /// The limit on completions that a client may ask for.
 pub const COMPLETE_MAX: usize = 100;
@@ -180,11 +180,11 @@ pub const COMPLETE_PREFIX_BYTES: usize = 1024;
 pub const CONFIRMATION_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The longest address that a ticket is requested for, in bytes: a path of 4 KiB, escaped.
 pub const TICKET_PATH_BYTES: usize = 16 * 1024;
-/// Invalid keys of programs from one address, per minute.
+/// The limit on requests with an invalid key from one address, per minute.
 pub const REFUSED_KEYS_PER_ADDRESS_PER_MINUTE: u32 = 60;
-/// Refused registrations from one address, per minute.
+/// The limit on refused registrations of runners from one address, per minute.
 pub const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: u32 = 60;
-/// Deliveries from one address that neither a trigger nor a channel let in, per minute.
+/// The limit on deliveries from one address that no trigger and no channel accepted, per minute.
 pub const REFUSED_DELIVERIES_PER_ADDRESS_PER_MINUTE: u32 = 60;
 /// The longest delivery of a messenger, in bytes.
 pub const CHANNEL_DELIVERY_MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -194,7 +194,7 @@ pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 pub const PROXY_LINE_BYTES: usize = 107;
 /// The limit on the part of a PROXY header of version 2 that follows its fixed part, in bytes.
 pub const PROXY_PAYLOAD_BYTES: usize = 2048;
-/// Keys one rate limiter remembers.
+/// The maximum number of keys, such as addresses, that one rate limiter tracks.
 pub const RATE_LIMIT_KEYS: usize = 10_000;
 
 /// The smallest memory limit of a container, in bytes: enough for its runner and a small command.
@@ -210,7 +210,7 @@ pub const DOCKER_IDLE_STOP_MIN_S: u64 = 1;
 /// The longest time without a request after which a container is stopped, in seconds: a year.
 pub const DOCKER_IDLE_STOP_MAX_S: u64 = 365 * 24 * 60 * 60;
 
-/// Days of one usage report, unless the client asks for another number.
+/// The number of days in one usage report, unless the client asks for another number.
 pub const USAGE_DAYS: u16 = 30;
 /// The maximum number of days in one usage report: ten years.
 pub const USAGE_MAX_DAYS: u16 = 3_660;

@@ -44,7 +44,7 @@ pub(crate) fn main(options: StoreOptions) -> anyhow::Result<(Value, String)> {
     let StoreCommand::Copy { from, to, blobs } = options.command;
     let (from, to) = (Location::parse(&from)?, Location::parse(&to)?);
     if blobs.is_some() && matches!(from, Location::File(_)) {
-        anyhow::bail!("a file has no objects in an object store; leave --blobs out");
+        anyhow::bail!("a database in a file keeps no values in an object store; leave --blobs out");
     }
     let blobs = blobs.map(|blobs| bucket_of(&blobs)).transpose()?;
     tokio::runtime::Builder::new_current_thread()

@@ -185,7 +185,7 @@ pub(super) async fn keep_peers(peers: Peers, store: Store, end: CancellationToke
             Ok(()) => {}
             Err(error @ peers::Error::Stranger { .. }) => tracing::error!("{error}"),
             Err(error) => {
-                tracing::warn!("{error}; other nodes need to reach this one there");
+                tracing::warn!("{error}; other nodes must be able to reach this node at that URL");
             }
         }
     };
@@ -193,6 +193,8 @@ pub(super) async fn keep_peers(peers: Peers, store: Store, end: CancellationToke
 }
 
 fn stop_for(error: &store::Error, shutdown: &CancellationToken) {
-    tracing::error!("{error}; this server stops, because two of them would end each other's work");
+    tracing::error!(
+        "{error}; this server stops, because two servers on one database would end each other's work"
+    );
     shutdown.cancel();
 }

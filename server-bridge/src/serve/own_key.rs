@@ -19,7 +19,7 @@ use super::StartError;
 use crate::config::Config;
 use crate::limits::KEY_FILE_MAX_BYTES;
 
-/// The beginning of the file, so that another file in its place is recognised.
+/// The beginning of a key file; a file without it is not a key file.
 pub(crate) const PREFIX: &str = "sandbridge-key-1:";
 
 /// Unlocks the store with the right key.

@@ -85,7 +85,7 @@ pub async fn revoke_approval_rule(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let id = id.parse().map_err(|_| ApiError::invalid("an approval's id is a number"))?;
+    let id = id.parse().map_err(|_| ApiError::invalid("an approval's id must be a number"))?;
     state.chats.revoke_approval_rule(&caller.user, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -273,7 +273,7 @@ async fn pass(
     }
     if is_upgrade && answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         if let Some(connection) = connection.filter(|_| parts.uri.path().starts_with(EXECS)) {
-            // As at the home: the client of an exec may stop reading for a long time.
+            // The home allows this too: the client of an exec may stop reading for a long time.
             connection.standing.allow_pauses();
         }
         return Ok(Some(switch(state, cluster, peer, parts, answer)));

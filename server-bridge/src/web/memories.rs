@@ -179,7 +179,7 @@ pub async fn set_memory_settings(
 }
 
 fn number(id: &str) -> Result<i64, ApiError> {
-    id.parse().map_err(|_| ApiError::invalid("a memory's id is a number"))
+    id.parse().map_err(|_| ApiError::invalid("a memory's id must be a number"))
 }
 
 fn settings_view(settings: MemorySettings) -> MemorySettingsView {

@@ -132,7 +132,7 @@ impl Seat {
             return;
         }
         let mut taken = self.pool.lock();
-        // A seat that was lost stays lost.
+        // A connection that lost its seat does not get another one.
         if let Some(eviction) = taken.remove(self.address, self.number) {
             taken.insert(address, self.number, eviction);
         }

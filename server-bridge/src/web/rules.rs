@@ -48,7 +48,7 @@ pub async fn remove(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let id = id.parse().map_err(|_| ApiError::invalid("a rule's id is a number"))?;
+    let id = id.parse().map_err(|_| ApiError::invalid("a rule's id must be a number"))?;
     state.chats.remove_rule(&caller.user, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

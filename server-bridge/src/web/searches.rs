@@ -73,6 +73,6 @@ mod tests {
         assert_eq!(begin(3).await.unwrap_err().kind, "rate_limited");
         drop(first);
         let _third = begin(3).await.unwrap();
-        assert!(searches.users.lock().unwrap().len() <= 2, "who does not search is forgotten");
+        assert!(searches.users.lock().unwrap().len() <= 2, "a user who does not search is not remembered");
     }
 }

@@ -58,8 +58,7 @@ pub async fn redeem(
     }
     // Otherwise an attacker could send people an address that signs them in to the attacker's account, and read what they enter.
     if !connection.client.is_loopback() {
-        let message =
-            "such an address works in a browser on the server's own machine; log in with your password";
+        let message = "a sign-in address works only in a browser on the server's own machine; log in with your password";
         return Err(ApiError::new("forbidden", message));
     }
     let address = address_key(connection.client);

@@ -7,9 +7,9 @@ use crate::{Accounts, Error, Result};
 /// An account to create.
 #[derive(Clone, Copy)]
 pub struct NewUser<'a> {
-    /// Its name.
+    /// The account's name.
     pub name: &'a str,
-    /// Its password: at least [`crate::limits::PASSWORD_MIN_CHARS`] characters.
+    /// The account's password: at least [`crate::limits::PASSWORD_MIN_CHARS`] characters.
     pub password: &'a str,
     /// True if the account's user administers the server.
     pub admin: bool,

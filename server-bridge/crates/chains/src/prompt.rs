@@ -68,7 +68,7 @@ pub fn wanted(outputs: &[String]) -> String {
     text
 }
 
-/// Files of the step before that are in the workspace of a step's agent.
+/// The files of the previous step that are in the workspace of a step's agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'a> {
     /// The step that produced the files, counted from 0.

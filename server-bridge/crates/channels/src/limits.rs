@@ -98,7 +98,7 @@ pub const KEPT_MS: i64 = 8 * 24 * 3_600_000;
 pub const PURGE_EVERY_MS: i64 = 3_600_000;
 /// The longest sleep of the task that starts the tasks of the lines.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(20);
-/// How long that task waits after the database failed.
+/// How long the task that starts the tasks of the lines waits after the database failed.
 pub const RETRY_PAUSE: Duration = Duration::from_secs(5);
 /// How many lines of work are read from the database at once.
 pub const LANES: i64 = 1_000;

@@ -20,7 +20,7 @@ pub(crate) fn with_quotation(text: &str, quoted: Option<&Quoted>) -> String {
     format!("{text}\n\n{}\n<quotation>\n{}\n</quotation>", as_quotation_of(whose), as_data(&quoted.text))
 }
 
-/// Like `quoted`, for the log of a group: the quotation is a block quote on one line, so that it mentions nobody.
+/// Like [`with_quotation`], for the log of a group: the quotation is a block quote on one line, so that it mentions nobody.
 pub(crate) fn quoted_for_group(text: &str, quoted: Option<&Quoted>) -> String {
     let Some(quoted) = quoted.filter(|quoted| !quoted.text.trim().is_empty()) else { return text.to_owned() };
     format!(

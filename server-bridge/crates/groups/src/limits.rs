@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How much of the log since an agent last spoke is shown to it, in bytes; the newest part is shown.
 pub const DIGEST_MAX_BYTES: usize = 32 * 1024;
 
-/// The maximum number of entries in that part.
+/// The maximum number of entries in the part of the log that an agent is shown.
 pub const DIGEST_ENTRIES: i64 = 200;
 
 /// The longest text that asks an agent, in bytes: a message of a chat, 1 MiB, less 64 KiB for the text that is put in front of it, which is the

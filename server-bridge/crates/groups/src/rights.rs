@@ -69,7 +69,7 @@ pub(crate) fn check(access: Access, action: Action) -> Result<()> {
     Err(Error::refused(
         "forbidden",
         format!(
-            "you are a {} of this group, and this needs {} or more; ask an owner of the group",
+            "you are a {} of this group, and this needs {} access or higher; ask an owner of the group",
             access.as_str(),
             needs.as_str()
         ),
@@ -100,6 +100,9 @@ mod tests {
         }
         assert_eq!(checked, 4 * 17);
         let told = check(Access::Reader, Post).unwrap_err().message();
-        assert!(told.starts_with("you are a reader of this group, and this needs member or more"), "{told}");
+        assert!(
+            told.starts_with("you are a reader of this group, and this needs member access or higher"),
+            "{told}"
+        );
     }
 }

@@ -182,7 +182,7 @@ impl Cost for Markdown {
 
     fn around(&self, style: &Style) -> usize {
         match &style.place {
-            // Three line feeds, two fences.
+            // Two fences of three characters, and three line feeds.
             Place::Code(language) => 6 + 3 * 2 + language.len().min(LANGUAGE_MAX_BYTES),
             _ => self.line(style),
         }

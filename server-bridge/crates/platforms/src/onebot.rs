@@ -80,7 +80,7 @@ pub(crate) const KIND: Kind = Kind {
         Setup {
             key: "token",
             label: "Token",
-            help: "The token that NapCat's network settings hold for this connection; at least 16 characters if NapCat connects to this server.",
+            help: "The token that NapCat's network settings show for this connection; at least 16 characters if NapCat connects to this server.",
             is_secret: true,
             default: None,
         },

@@ -76,7 +76,7 @@ mod tests {
         let refused = pace.take(&[("b", LIMIT), ("a", LIMIT)]);
         assert!(matches!(refused, Err(Failure::TooFast { wait_ms: 6001 })), "{refused:?}");
         pace.take(&[("b", LIMIT)]).unwrap();
-        pace.take(&[("b", LIMIT)]).expect("what was refused was not counted");
+        pace.take(&[("b", LIMIT)]).expect("a refused request is not counted");
         tokio::time::advance(Duration::from_secs(6)).await;
         pace.take(&[("a", LIMIT)]).unwrap();
     }

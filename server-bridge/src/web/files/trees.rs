@@ -122,7 +122,8 @@ async fn receive(
     let mut body = body.into_data_stream();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|error| {
-            let text = format!("the upload broke off ({error}); what had arrived before is written");
+            let text =
+                format!("the upload broke off ({error}); the files that arrived before that were written");
             ApiError::invalid(text)
         })?;
         writer.write(&chunk).await?;

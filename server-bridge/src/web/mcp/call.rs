@@ -169,7 +169,7 @@ impl News {
     }
 }
 
-/// Sends the newest output, not too often, for as long as this future is polled.
+/// Sends the newest output, at most once per [`MCP_PROGRESS_INTERVAL`], for as long as this future is polled.
 async fn tell(progress: Option<&Progress>, mut heard: watch::Receiver<News>) -> Infallible {
     if let Some(progress) = progress {
         while heard.changed().await.is_ok() {

@@ -20,7 +20,10 @@ impl Logs {
     async fn check(&self, user: &User, group: i64, needs: Access) -> Result<ShownGroup> {
         let group = self.0.group(user.id, group).await?;
         if group.access < needs {
-            return Err(Error::refused("forbidden", format!("this needs {} or more", needs.as_str())));
+            return Err(Error::refused(
+                "forbidden",
+                format!("this needs {} access or higher", needs.as_str()),
+            ));
         }
         Ok(ShownGroup { id: group.id, title: group.title })
     }
@@ -265,10 +268,10 @@ async fn who_may_not_write_in_the_group_is_told_so_and_only_its_owner_binds_it()
     let hers = world.store.create_group(world.ada.id, "Hers").await.unwrap();
     world.store.put_group_person(hers, world.root.id, Access::Editor).await.unwrap();
     world.messenger.says("boss", "other", "/group use Hers");
-    world.reads("other", "this needs owner or more").await;
+    world.reads("other", "this needs owner access or higher").await;
     world.store.put_group_person(group, world.ada.id, Access::Reader).await.unwrap();
     world.messenger.says("ann", "room", "@coder as a reader");
-    world.reads("room", "this needs member or more").await;
+    world.reads("room", "this needs member access or higher").await;
     world.store.remove_group_person(group, world.ada.id).await.unwrap();
     world.messenger.says("ann", "room", "@coder as nobody");
     world.reads("room", "You are not in the group").await;

@@ -87,7 +87,7 @@ async fn a_press_counts_once_and_of_those_alone_who_may_answer() {
     for (person, why) in [
         ("mallory", "for somebody else"),
         ("eve", "You are not in the group"),
-        ("rita", "this needs member or more"),
+        ("rita", "this needs member access or higher"),
     ] {
         world.messenger.presses(person, &shown, &approve);
         world.rests().await;

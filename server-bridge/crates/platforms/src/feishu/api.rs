@@ -138,7 +138,7 @@ impl Api {
             code if TOKEN_CODES.contains(&code) => Failure::Account(why()),
             // The platform is busy or has an internal error, or a message with this key is being sent.
             1 | 1_000_040_343 | 230_049 => Failure::Unknown(why()),
-            // The bot is not in the group, the person has no access to it, the group is dissolved.
+            // The bot is not in the group, the person may not use the bot, or the group was dissolved.
             230_002 | 230_013 | 232_009 => Failure::Closed(why()),
             _ if answer.status == 429 => too_fast(None),
             _ => Failure::Message(why()),

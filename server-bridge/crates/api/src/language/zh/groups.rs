@@ -28,7 +28,7 @@ pub(super) const TABLE: &[Row] = &[
     ("{} is not in this group", "{0} 不在此群组中"),
     ("{} is not in this group; add them first", "{0} 不在此群组中；请先添加"),
     (
-        "you are a {} of this group, and this needs {} or more; ask an owner of the group",
+        "you are a {} of this group, and this needs {} access or higher; ask an owner of the group",
         "你在此群组中的权限是“{0*}”，此操作需要“{1*}”或更高权限；请联系群组所有者",
     ),
     (

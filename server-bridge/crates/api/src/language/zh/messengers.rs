@@ -143,7 +143,7 @@ pub(super) const TABLE: &[Row] = &[
         "用于 NapCat 的 WebSocket 客户端：本服务器供 NapCat 连接的 IP 地址和端口，例如 0.0.0.0:6199。",
     ),
     (
-        "The token that NapCat's network settings hold for this connection; at least 16 characters if NapCat connects to this server.",
+        "The token that NapCat's network settings show for this connection; at least 16 characters if NapCat connects to this server.",
         "NapCat 网络配置中此连接的令牌；若由 NapCat 连接本服务器，至少 16 个字符。",
     ),
     (

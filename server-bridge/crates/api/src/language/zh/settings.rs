@@ -218,7 +218,7 @@ pub(super) const TABLE: &[Row] = &[
         "这不是 `sandbridge serve` 启动时显示的初始化密钥；请核对，或重启服务器以获取新的密钥",
     ),
     (
-        "such an address works in a browser on the server's own machine; log in with your password",
+        "a sign-in address works only in a browser on the server's own machine; log in with your password",
         "这种地址只能在服务器本机的浏览器中使用；请用密码登录",
     ),
     ("{} is too short; use at least {} characters", "{0}过短；请至少使用 {1} 个字符"),

@@ -413,7 +413,7 @@ pub(super) const TABLE: &[Row] = &[
         "上传中断（{0}）；未做任何更改：请重新发送",
     ),
     (
-        "the upload broke off ({}); what had arrived before is written",
+        "the upload broke off ({}); the files that arrived before that were written",
         "上传中断（{0}）；此前收到的内容已写入",
     ),
     ("the file has only {} bytes", "文件只有 {0} 字节"),

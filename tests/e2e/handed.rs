@@ -188,7 +188,7 @@ fn on_one_machine_the_files_stay_where_they_are() {
     assert!(!team.world.path("handed").exists());
     let asked = team.world.model.asked();
     let told = asked.iter().find(|asked| handle(asked) == "tester").unwrap().last_of_user();
-    assert!(told.contains("- out/\n") && told.contains("The step before made these files."), "{told}");
+    assert!(told.contains("- out/\n") && told.contains("The previous step made these files."), "{told}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use store::EncryptionKey;
 use super::{ConfigError, Settings};
 use crate::limits::{ENCRYPTION_KEY_MIN_CHARS, RETRY_ATTEMPTS_MAX};
 
-/// The flags of the models. Keys have none: a command line is no secret.
+/// The flags of the models. Keys have no flags, because other users can see a command line.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct ModelArgs {
     /// The API that the model's provider speaks: openai (chat completions) or anthropic (messages)
@@ -208,7 +208,7 @@ fn wrong(key: &'static str, value: &str, rule: &str) -> ConfigError {
     ConfigError::Value { key, value: value.to_owned(), rule: rule.to_owned() }
 }
 
-/// A secret from a file that a flag or a setting names, or else from the settings.
+/// Reads a secret from a file that a flag or a setting names, or else from the settings.
 fn secret(
     flag: Option<PathBuf>,
     key: &'static str,

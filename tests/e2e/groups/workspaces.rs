@@ -391,7 +391,7 @@ fn only_its_owner_sees_and_makes_the_workspace_of_an_agent() {
     for answer in [bob.call("GET", &path), bob.send("POST", &path, body.as_bytes())] {
         assert_eq!(answer.status, 403, "{answer:?}");
         let why = answer.json()["error"]["message"].as_str().unwrap().to_owned();
-        assert!(why.contains("a machine of alice: only they see and make its workspace"), "{why}");
+        assert!(why.contains("a machine of alice: only they can see and make its workspace"), "{why}");
     }
     // Another person's machine cannot be used.
     let put = json!({"runner": "laptop", "folder": "agents/thief"}).to_string();

@@ -2,7 +2,7 @@
 
 use super::{Language, Template};
 
-/// All of them, by name.
+/// All templates in Chinese.
 pub(super) static ALL: Language = Language {
     user: "\
 # 你为谁工作

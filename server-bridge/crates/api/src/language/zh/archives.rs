@@ -36,7 +36,7 @@ pub(super) const TABLE: &[Row] = &[
     // Files that a step of a chain hands over.
     ("it names a path twice", "其中有路径出现了两次"),
     ("it has more files or bytes than a hand-over may have", "其文件数或大小超过交接的上限"),
-    ("a file has another size than its header says", "有文件的大小与文件头不符"),
+    ("the size of a file differs from the one in its header", "有文件的大小与文件头不符"),
     // Archives of plugins, and documents of a collection.
     (
         "`{}` is packed in a way that is not read here ({}); pack it with plain deflate",

@@ -139,7 +139,7 @@ pub(super) const TABLE: &[Row] = &[
     ("it is not UTF-8", "内容不是 UTF-8 编码"),
     ("it is larger than 1 MiB", "内容超过 1 MiB"),
     ("its secret is lost; make a new address", "触发器的密钥已丢失；请生成新地址"),
-    ("it came while the trigger was paused", "在触发器暂停期间收到"),
+    ("it arrived while the trigger was paused", "在触发器暂停期间收到"),
     ("its event is {}", "事件为 {0}"),
     ("it names no event", "请求未注明事件"),
     ("/{} is not {}", "/{0} 不是 {1}"),

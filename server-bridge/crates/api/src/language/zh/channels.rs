@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Row] = &[
         "此对话不再属于原来的群组：{0} 已结束关联。",
     ),
     (
-        "this conversation does not belong to the group, or no longer; look at the list again",
+        "this conversation does not belong to the group, or no longer does; look at the list again",
         "此对话不属于或已不再属于该群组；请重新查看列表",
     ),
     (

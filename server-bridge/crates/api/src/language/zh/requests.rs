@@ -61,8 +61,8 @@ pub(super) const TABLE: &[Row] = &[
         "请求地址中的主机名是 {0}，而请求头 Host 是 {1}；两处请使用相同的名称",
     ),
     ("{}; connect with a WebSocket client", "{0*}；请用 WebSocket 客户端连接"),
-    ("an approval's id is a number", "批准的编号必须是数字"),
-    ("a memory's id is a number", "记忆的编号必须是数字"),
+    ("an approval's id must be a number", "批准的编号必须是数字"),
+    ("a memory's id must be a number", "记忆的编号必须是数字"),
     ("proposed cannot be combined with q or agent", "proposed 不能与 q 或 agent 同时使用"),
     (
         "an agent of a group works on one machine: leave out project",

@@ -115,7 +115,7 @@ pub(super) const TABLE: &[Row] = &[
         "此绑定码错误、已被使用或已过期。请从服务器获取新的绑定码。",
     ),
     (
-        "the messenger did not say whether it took the message, even after {} tries",
+        "the messenger did not confirm whether it accepted the message, even after {} tries",
         "尝试 {0} 次后，平台仍未说明是否已接收此消息",
     ),
     ("the person is no longer linked, or the group is off", "该用户已不再绑定，或本群已关闭回复"),

@@ -186,7 +186,7 @@ pub(super) const TABLE: &[Row] = &[
         "暂时无法连接负责你的服务器节点；请几秒后重试",
     ),
     (
-        "the server that works for you did not answer; look if the change was made before you repeat it",
+        "the server that works for you did not answer; check whether the change was made before you repeat it",
         "负责你的服务器节点没有响应；请先确认更改是否已生效，再决定是否重试",
     ),
     ("the request's body did not arrive completely", "请求正文未完整送达"),
@@ -218,7 +218,7 @@ pub(super) const TABLE: &[Row] = &[
         "这不是 `sandbridge serve` 启动时显示的初始化密钥；请核对，或重启服务器以获取新的密钥",
     ),
     (
-        "such an address works in a browser on the server's own machine; log in with your password",
+        "a sign-in address works only in a browser on the server's own machine; log in with your password",
         "这种地址只能在服务器本机的浏览器中使用；请用密码登录",
     ),
     ("{} is too short; use at least {} characters", "{0}过短；请至少使用 {1} 个字符"),

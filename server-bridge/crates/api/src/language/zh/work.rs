@@ -189,7 +189,7 @@ pub(super) const TABLE: &[Row] = &[
     ("the runner did not report how the command ended; run it again", "运行器没有报告命令的结果；请重新运行"),
     ("its runner did not reconnect", "运行器没有重新连接"),
     (
-        "its runner cannot be reached; the server goes on waiting for it: look again later",
+        "its runner cannot be reached; the server keeps waiting for it: check again later",
         "无法连接运行器；服务器会继续等待：请稍后再看",
     ),
     ("its outcome is not known", "结果未知"),
@@ -334,11 +334,11 @@ pub(super) const TABLE: &[Row] = &[
     ),
     ("has more than {} bytes", "超过 {0} 字节"),
     (
-        "holds line breaks or other control characters, which cannot be pasted",
+        "contains line breaks or other control characters, which cannot be pasted",
         "包含换行或其他控制字符，无法粘贴",
     ),
     (
-        "this server has no runner to hand out: its administrator builds one with `scripts/build` and puts sandbridge-runner-static beside the server, or names it with --runner-static",
+        "this server has no runner to hand out: its administrator can build one with `scripts/build` and put sandbridge-runner-static next to the server, or name it with --runner-static",
         "本服务器没有可提供的运行器：管理员可用 `scripts/build` 构建，并将 sandbridge-runner-static 放在服务器程序所在的目录，或用 --runner-static 指定",
     ),
     // Files.
@@ -413,7 +413,7 @@ pub(super) const TABLE: &[Row] = &[
         "上传中断（{0}）；未做任何更改：请重新发送",
     ),
     (
-        "the upload broke off ({}); what had arrived before is written",
+        "the upload broke off ({}); the files that arrived before that were written",
         "上传中断（{0}）；此前收到的内容已写入",
     ),
     ("the file has only {} bytes", "文件只有 {0} 字节"),

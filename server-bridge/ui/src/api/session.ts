@@ -4,7 +4,7 @@
  */
 const KEY = "sandbridge.session";
 
-/** Where there is no storage, a session lasts as long as the page. */
+/** The token if the browser stores nothing: the session then ends with the page. */
 let unkept: string | null = null;
 
 export function sessionToken(): string | null {
@@ -22,7 +22,7 @@ export function keepSession(token: string | null): void {
     if (token === null) window.localStorage.removeItem(KEY);
     else window.localStorage.setItem(KEY, token);
   } catch {
-    // As above.
+    // Without storage, the token is in `unkept`.
   }
 }
 

@@ -11,7 +11,7 @@ import { classes } from "../lib/classes";
 import styles from "./chats.module.css";
 
 interface Props {
-  /** On a narrow page the list is a drawer. */
+  /** True if the drawer that contains the list on a narrow page is open. */
   open: boolean;
   /** True if it is shown on a wide page. */
   shown: boolean;

@@ -35,7 +35,7 @@ export function ChatRows({ chats, grouped, onOpened }: Props) {
     const chat = chats[index];
     if (chat === undefined) return;
     setReached(chat.id);
-    // A row that is scrolled into view is there with the next frame.
+    // A row that is scrolled into view is rendered in the next frame.
     view.current?.scrollIntoView({ index, done: () => requestAnimationFrame(() => focusTitle(chat.id)) });
   };
   const onKeyDown = (event: KeyboardEvent) => {

@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
 import { type Shortcut, shortcutOf } from "./shortcuts";
 
-/** Runs the pressed shortcut, unless a dialog is open: the page below it is then out of reach. */
+/** Runs the pressed shortcut, unless a dialog is open, because the page below a dialog is inactive. */
 export function useShortcuts(run: (shortcut: Shortcut) => void): void {
   const onShortcut = useEffectEvent(run);
   useEffect(() => {

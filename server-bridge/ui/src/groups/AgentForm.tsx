@@ -24,7 +24,7 @@ function namesIn(text: string): string[] {
   return names.length === 0 ? ["*"] : names;
 }
 
-/** The form that adds an agent on a machine of the user's, or changes it. */
+/** The form that adds an agent on one of the user's machines, or changes it. */
 export function AgentForm({ group, edited, onSaved }: Props) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();

@@ -13,7 +13,7 @@ import { type Call, type Entry, type Group, includes } from "./types";
 import { useOfGroup } from "./useGroups";
 import styles from "./groups.module.css";
 
-/** What people and agents said, what agents do now, and the field for writing. */
+/** The group's log: messages of people and agents, current calls of agents, and the field for writing. */
 export function GroupLog({ group }: { group: Group }) {
   const { t } = useTranslation("groups");
   const requests = useGroupRequests();
@@ -88,7 +88,7 @@ function EntryItem({ entry, group }: { entry: Entry; group: Group }) {
   );
 }
 
-/** What agents are asked and have not answered yet. */
+/** The calls of agents that are not answered yet. */
 function Calls({ calls, group }: { calls: Call[]; group: Group }) {
   const { t } = useTranslation("groups");
   const { me } = useAppState("me");

@@ -55,7 +55,7 @@ test("a gate shows what it asks about, and an edit begins with the output", asyn
   await waitFor(() => expect(screen.queryByTestId("gate")).toBeNull());
 });
 
-test("who answers second is told so, and sees the run as it is", async () => {
+test("the second person to answer gets an error, and sees the current run", async () => {
   let answered = false;
   await showSection(<RunPanel group={group} number={3} />, (method) => {
     if (method === "GET") return answered ? run({ state: "running", gate: { ...run().gate!, id: 6, question: "And the next one?" } }) : run();
@@ -68,7 +68,7 @@ test("who answers second is told so, and sees the run as it is", async () => {
   expect(screen.getByText("bob answered already: approve")).toBeTruthy();
 });
 
-test("a reader sees the gate's run without its buttons, and everybody can replay it", async () => {
+test("a reader sees a run at a gate without the gate's buttons, and everybody can replay it", async () => {
   await showSection(<RunPanel group={{ ...group, access: "reader" }} number={3} />, () => run());
   await screen.findByText("Run 3 of story");
   expect(screen.queryByTestId("gate")).toBeNull();

@@ -23,9 +23,9 @@ export function moved<T>(steps: readonly T[], from: number, to: number): T[] {
 /** The outputs that a step hands to the next one, from a field. */
 export const pathsOf = (text: string): string[] => text.split(",").map((path) => path.trim()).filter((path) => path !== "");
 
-/** A time in seconds as minutes in a form, and back; empty for the usual one. */
+/** A time in seconds as minutes in a form, and back; empty for the default. */
 export const minutesOf = (seconds: number | null | undefined): string => (seconds == null ? "" : String(Math.round(seconds / 6) / 10));
-/** A number of tokens in a form; nothing for none. */
+/** The number of tokens entered in a form; undefined if the field is empty. */
 export function tokensOf(text: string): number | undefined {
   const value = Number(text.replaceAll(/[\s,]/gu, ""));
   return text.trim() === "" || Number.isNaN(value) ? undefined : Math.round(value);

@@ -1,4 +1,4 @@
-/** Runs an asynchronous action for a form or a button: busy while it runs, its error afterwards. */
+/** Runs an asynchronous action for a form or a button: `busy` while it runs, `error` if it failed. */
 import { useMutation } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { errorText } from "../api";

@@ -54,7 +54,7 @@ function Live({ live }: { live: LiveOutput }) {
   );
 }
 
-/** Runs from the beginning of a line to the end of one: each is laid out separately, however many there are. */
+/** Groups runs into blocks that begin and end at a line boundary, since the browser lays out each block separately. */
 function blocksOf(segments: Segment[]): { id: number; runs: Segment[] }[] {
   const blocks: { id: number; runs: Segment[] }[] = [];
   let isWhole = true;

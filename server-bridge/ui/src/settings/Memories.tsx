@@ -137,7 +137,7 @@ function Kept({ agent, memories, onChanged }: ListProps & { agent: number | null
   );
 }
 
-/** The memories as the address of a file. */
+/** The URL of a file with the memories. */
 function exported(memories: Memory[]): string {
   return `data:application/json;charset=utf-8,${encodeURIComponent(JSON.stringify(memories, null, 2))}`;
 }

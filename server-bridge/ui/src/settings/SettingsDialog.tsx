@@ -8,7 +8,7 @@ import { type Section, sectionsFor } from "./sections";
 import styles from "./settings.module.css";
 
 interface Props {
-  /** From the address; empty for the list, which a wide page shows beside the first section. */
+  /** The section's id, from the address; empty for the list, which a wide page shows next to the first section. */
   section: string;
   onClose: () => void;
 }

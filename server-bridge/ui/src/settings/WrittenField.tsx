@@ -4,12 +4,12 @@ import styles from "./settings.module.css";
 interface Props {
   label: string;
   hint?: string;
-  /** What is wrong with the text, in words. */
+  /** The problem with the text, if there is one. */
   problem?: string;
   value: string;
   onChange: (value: string) => void;
   placeholder: string;
-  /** For several lines. */
+  /** The height in lines, for a text of several lines. */
   rows?: number;
   /** True for a secret: its text is not shown. */
   hidden?: boolean;

@@ -25,7 +25,7 @@ export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void>
       const body = { secret: secret.trim(), name: name.trim(), password };
       keepSession((await taken(actions.client.POST("/api/v1/setup", { body }))).token);
     } catch (error) {
-      // Another visitor was first: there is an account to sign in with.
+      // Another visitor was first: the first account exists, so the login is shown.
       if (error instanceof ApiError && error.status === 409) return onTaken();
       throw error;
     }

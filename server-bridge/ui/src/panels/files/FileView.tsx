@@ -19,7 +19,7 @@ interface Props {
   place: string;
   owner: string;
   path: Path;
-  /** Changes when a command or a tool ended. */
+  /** Changes whenever a command or a tool ends. */
   finished: string;
   onClose: () => void;
   onSaved: () => void;
@@ -136,7 +136,7 @@ function Body({ path, size, content, load }: { path: Path; size: number; content
   }
 }
 
-/** The part of a large file that is shown, and buttons to the others. */
+/** Names the visible part of a large file, with buttons that show the other parts. */
 function Pieces({ size, content, load }: { size: number; content: Extract<Content, { kind: "piece" }>; load: (offset: number) => Promise<void> }) {
   const { t } = useTranslation("panels");
   const { offset, length } = content;

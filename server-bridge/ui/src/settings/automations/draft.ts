@@ -1,4 +1,4 @@
-/** The fields of the form for automations, and how they become the server's document. */
+/** The fields of the form for automations, and their conversion to the server's document. */
 import type { Automation, AutomationDraft, AutomationPut } from "../types";
 
 export type Kind = "schedule" | "trigger";

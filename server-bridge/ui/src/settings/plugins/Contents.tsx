@@ -5,7 +5,7 @@ import type { Plugin, PluginPart } from "../types";
 import styles from "../settings.module.css";
 import layout from "../mcp/mcp.module.css";
 
-/** The kinds of parts: first those that run something. */
+/** The kinds of parts, beginning with those that run something. */
 const KINDS = ["hooks", "servers", "commands", "skills", "roles", "unused"] as const;
 
 const RUNS: readonly (typeof KINDS)[number][] = ["hooks", "servers"];
@@ -31,7 +31,7 @@ export function Contents({ plugin, isUnfolded }: { plugin: Plugin; isUnfolded: b
   );
 }
 
-/** Its texts come from the plugin, which anybody may have written. */
+/** A part. Its texts come from the plugin, which may not be trustworthy. */
 function Part({ part: { name, about }, runs }: { part: PluginPart; runs: boolean }) {
   return (
     <li className={styles.plain}>

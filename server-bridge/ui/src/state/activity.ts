@@ -3,7 +3,7 @@ import type { Message } from "../types";
 
 export type Activity = "running" | "asking";
 
-/** By chat, then by message. */
+/** Activities by chat id, then by message id. */
 export type Activities = Record<string, Record<number, Activity>>;
 
 function activityOf(message: Message): Activity | null {
@@ -23,7 +23,7 @@ export function track(activities: Activities, message: Message): Activities {
   return Object.keys(next).length === 0 ? chats : { ...chats, [message.chat_id]: next };
 }
 
-/** The activity that a chat shows: a question goes before anything that runs. */
+/** The activity that a chat shows: a question has precedence over running work. */
 export function chatActivity(activities: Activities, chatId: string): Activity | null {
   const all = Object.values(activities[chatId] ?? {});
   if (all.includes("asking")) return "asking";

@@ -1,4 +1,4 @@
-/** Workspaces of agents: documents from a template, edited before they are made; an offline machine; missing documents, made later. */
+/** Workspaces of agents: documents from a template, edited before they are created; an offline machine; missing documents, created later. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
@@ -13,7 +13,7 @@ async function openMembers(page: Page): Promise<void> {
 
 const agent = (page: Page, handle: string) => page.getByTestId("agent").filter({ hasText: `@${handle}` });
 
-test("an agent is made with a workspace whose SOUL.md was edited before, and answers as it says", async ({ page, alice, laptop, model }) => {
+test("an agent is created with an edited SOUL.md in its workspace, and answers accordingly", async ({ page, alice, laptop, model }) => {
   const { id: group } = await alice.json(["group", "create", "Work"]);
   model.answers((asked) => ({ say: String(asked.messages[0]?.content).includes("> You love blue umbrellas.") ? "Umbrellas!" : "Nothing." }));
   await openMembers(page);
@@ -36,7 +36,7 @@ test("an agent is made with a workspace whose SOUL.md was edited before, and ans
   expect(readFileSync(join(folder, "IDENTITY.md"), "utf8")).toContain("You are the reviewer of this group");
   expect(existsSync(join(folder, "USER.md"))).toBe(false);
 
-  // A document that was left out is made later; existing ones stay unchanged.
+  // A document that was left out is created later; existing documents stay unchanged.
   const card = agent(page, "reviewer");
   await card.getByText("Workspace: agents/reviewer").click();
   const rows = card.getByTestId("workspace-file");
@@ -58,7 +58,7 @@ test("an agent is made with a workspace whose SOUL.md was edited before, and ans
   await expect(page.getByTestId("entry").last()).toContainText("Umbrellas!");
 });
 
-test("if the machine is away the agent is added and the texts stay, and what is in the way is named", async ({ page, alice }) => {
+test("if the machine is offline the agent is added and the texts stay; obstacles on the machine are named", async ({ page, alice }) => {
   await alice.json(["group", "create", "Work"]);
   const box = await alice.machine("box");
   await openMembers(page);

@@ -1,4 +1,4 @@
-/** Logins to the service of a channel: the page of Feishu opens in a new tab and leads back; a login is ended, refused and begun again. */
+/** Logins to the service of a channel: Feishu's page opens in a new tab and redirects back; a login is ended, refused and begun again. */
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ interface Feishu {
   url: string;
   /** True if the person agrees on the login page. */
   agrees: boolean;
-  /** Ends all tokens for good. */
+  /** Revokes all tokens permanently. */
   revoke: () => void;
   /** The paths of calls with a valid token. */
   calls: string[];

@@ -5,7 +5,7 @@ import { Server } from "../house/server";
 /** The time within which the list shows that a lease has expired, or that its node has stopped. */
 const NOTICED_MS = 90_000;
 
-/** The options of a node at a port that was free a moment ago. The database and the key of all nodes are in the environment. */
+/** The options of a node at a free port. The database and the key of all nodes are in the environment. */
 async function node(): Promise<{ url: string; options: string[] }> {
   const probe = createServer();
   await new Promise<void>((done) => probe.listen(0, "127.0.0.1", done));
@@ -19,7 +19,7 @@ async function node(): Promise<{ url: string; options: string[] }> {
 test.use({ serverOptions: async ({}, use) => use((await node()).options) });
 
 /** Alice, the first user, administers the nodes. */
-test("nodes are listed with what they do, and a dead one is removed from the list", async ({ page }) => {
+test("nodes are listed with their states, and a dead one is removed from the list", async ({ page }) => {
   const other = await node();
   const second = new Server(other.options);
   await second.start();

@@ -52,8 +52,7 @@ function seeker(text: string, wanted: string): (from: number) => number {
   };
 }
 
-/** Finds the end of code that begins with a fence at a position: after the same fence, or at the end of the text if a block
-/** is never closed. */
+/** Finds the end of code that begins with a fence at a position: after the same fence, or the end of the text if a block is not closed. */
 function codeEnds(text: string): (at: number, fence: string) => number {
   const runs = Array.from(text.matchAll(/`+|~{3,}/g), ({ 0: run, index }) => ({ run, index, opens: isLineStart(text, index) }));
   const next = new Map<string, number>();

@@ -42,12 +42,12 @@ test("an agent is created with an edited SOUL.md in its workspace, and answers a
   const rows = card.getByTestId("workspace-file");
   await expect(rows.filter({ hasText: "USER.md" })).toHaveAttribute("data-state", "missing");
   await expect(rows.and(card.locator("[data-state=present]"))).toHaveCount(3);
-  await card.getByLabel("Documents", { exact: true }).selectOption("Own texts");
+  await card.getByLabel("Documents", { exact: true }).selectOption("Your own texts");
   await expect(card.getByLabel("SOUL.md")).toHaveCount(0);
   await card.getByLabel("USER.md").fill("They like short answers.\n");
-  await card.getByRole("button", { name: "Make missing files" }).click();
-  await expect(rows.filter({ hasText: "USER.md" })).toContainText("made just now");
-  await expect(card.getByRole("button", { name: "Make missing files" })).toHaveCount(0);
+  await card.getByRole("button", { name: "Create missing files" }).click();
+  await expect(rows.filter({ hasText: "USER.md" })).toContainText("just created");
+  await expect(card.getByRole("button", { name: "Create missing files" })).toHaveCount(0);
   expect(readFileSync(join(folder, "USER.md"), "utf8")).toBe("They like short answers.\n");
   expect(readFileSync(join(folder, "SOUL.md"), "utf8")).toBe("You love blue umbrellas.\n");
   await expectAccessible(page);

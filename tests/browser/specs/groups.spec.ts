@@ -282,7 +282,7 @@ test("a run is stopped, and the members of a group are managed", async ({ page, 
   await page.getByRole("button", { name: "Remove @helper" }).click();
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   await expect(page.getByTestId("agent")).toHaveCount(3);
-  await expect(page.getByRole("region", { name: "On messengers" })).toContainText("No conversation belongs to this group.");
+  await expect(page.getByRole("region", { name: "On messengers" })).toContainText("No conversation is linked to this group.");
   await expectAccessible(page);
   await page.getByRole("button", { name: "Delete the group" }).click();
   await page.getByRole("group", { name: /^Delete Work/ }).getByRole("button", { name: "Delete the group" }).click();

@@ -24,7 +24,7 @@ test("a hook of the workspace waits, is approved, takes effect, is listed with i
   await card.getByRole("button", { name: "Run", exact: true }).click();
   await expect(card.getByText("Deny: the action would be blocked, if this event can block it.")).toBeVisible();
   await expect(card.getByLabel("Standard error")).toContainText("nothing is touched");
-  await expect(card.getByLabel("The payload that the hook got")).toContainText('"command":"ls"');
+  await expect(card.getByLabel("The payload that the hook received")).toContainText('"command":"ls"');
   await card.getByLabel("Fields of the event (JSON)").fill("[1]");
   await card.getByRole("button", { name: "Run", exact: true }).click();
   await expect(card.getByRole("alert")).toContainText("JSON object");

@@ -30,8 +30,8 @@ test("nodes are listed with their states, and a dead one is removed from the lis
   const home = nodes.filter({ hasNotText: other.url });
   const added = nodes.filter({ hasText: other.url });
   const fact = (card: typeof home, name: string) => card.locator("dt", { hasText: name }).locator("xpath=following-sibling::dd");
-  await expect(fact(home, "Users it works for")).toHaveText("1");
-  await expect(fact(added, "Users it works for")).toHaveText("0");
+  await expect(fact(home, "Users it serves")).toHaveText("1");
+  await expect(fact(added, "Users it serves")).toHaveText("0");
   await expect(fact(added, "Version")).toHaveText(/^\d+\.\d+/);
   await expect(fact(added, "Lease until")).toHaveText(/:\d\d/);
   for (const card of [home, added]) await expect(card.getByText("up", { exact: true })).toBeVisible();

@@ -97,7 +97,7 @@ test("files are uploaded with progress, downloaded unchanged, and deleted only a
   expect(readFileSync(join(laptop.workspace, "into/five.bin")).equals(content)).toBe(true);
 
   await page.getByTestId("upload-chooser").setInputFiles({ name: "five.bin", mimeType: "text/plain", buffer: Buffer.from("short") });
-  await expect(page.getByRole("dialog", { name: "Replace what is there?" })).toContainText("five.bin");
+  await expect(page.getByRole("dialog", { name: "Replace existing files?" })).toContainText("five.bin");
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   expect(statSync(join(laptop.workspace, "into/five.bin")).size).toBe(UPLOAD_BYTES);
 

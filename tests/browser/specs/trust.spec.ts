@@ -44,7 +44,7 @@ test("an item that a workspace defines waits, is approved, works, waits again af
   const given = page.getByRole("region", { name: "Your approvals elsewhere" });
   await given.getByRole("button", { name: /^Revoke the approval of hello / }).click();
   await given.getByRole("button", { name: "Revoke", exact: true }).click();
-  await expect(given).toContainText("You approved nothing in other workspaces.");
+  await expect(given).toContainText("You have approved nothing in other workspaces.");
   await card.getByRole("button", { name: /^Revoke the approval of hello / }).click();
   await card.getByRole("button", { name: "Revoke", exact: true }).click();
   await expect(card).toContainText("Waiting for approval");

@@ -108,14 +108,14 @@ test("the workspace of an agent shows which documents exist, and creates the mis
   await screen.findByLabelText("Documents");
   const rows = () => screen.getAllByTestId("workspace-file").map((row) => row.textContent);
   expect(rows()).toEqual(["IDENTITY.md present", "SOUL.md missing", "USER.md missing", "TOOLS.md blockedit is not a file"]);
-  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Make missing files" });
+  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Create missing files" });
   expect(button.disabled).toBe(true);
   write("Documents", "writer");
   // Documents that exist are not offered.
   expect(screen.queryByLabelText("IDENTITY.md")).toBeNull();
-  await press("Make missing files");
+  await press("Create missing files");
   const [, asked] = client.POST.mock.lastCall ?? [];
   expect(asked?.body).toEqual({ files: ["SOUL.md", "USER.md"].map((name) => ({ name, text: `${name} of a writer` })) });
-  await waitFor(() => expect(screen.queryByRole("button", { name: "Make missing files" })).toBeNull());
-  expect(rows()).toEqual(["IDENTITY.md present", "SOUL.md made just now", "USER.md made just now", "TOOLS.md blockedit is not a file"]);
+  await waitFor(() => expect(screen.queryByRole("button", { name: "Create missing files" })).toBeNull());
+  expect(rows()).toEqual(["IDENTITY.md present", "SOUL.md just created", "USER.md just created", "TOOLS.md blockedit is not a file"]);
 });

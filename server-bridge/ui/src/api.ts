@@ -41,7 +41,7 @@ export interface Api {
   addRunner(name: string, enrol: boolean, workspace?: string): Promise<RunnerToken>;
   rotateRunner(name: string): Promise<RunnerToken>;
   revokeRunner(name: string): Promise<void>;
-  /** Resolves once the machine has downloaded its new program, which may take minutes. */
+  /** Updates a machine's runner; resolves once the machine has downloaded the new program, which may take minutes. */
   updateRunner(name: string): Promise<RunnerUpdate>;
   settings(): Promise<Settings>;
   setActiveRunner(name: string | null): Promise<SettingsChange>;
@@ -55,7 +55,7 @@ export interface Api {
   newChat(reuseEmpty?: boolean): Promise<Chat>;
   deleteChat(id: string): Promise<void>;
   messages(chatId: string, before?: number): Promise<MessagePage>;
-  /** Sending the same `sendId` again has no effect, and gets the same answer. */
+  /** Sends a message. Sending the same `sendId` again has no effect, and returns the same response. */
   send(chatId: string, text: string, sendId: string, attachments: string[]): Promise<SendResult>;
   cancel(chatId: string): Promise<{ cancelled: number }>;
   approve(chatId: string, messageId: number, allow: boolean, always: boolean): Promise<void>;
@@ -65,10 +65,10 @@ export interface Api {
   chatDetails(chatId: string): Promise<ChatDetails>;
   agents(chatId: string): Promise<AgentOfChat[]>;
   setApproval(chatId: string, mode: ApprovalMode): Promise<void>;
-  /** Null lets the chat follow the active runner; the answer says why nothing would run there now. */
+  /** Binds a chat to a runner, or with null to the active one; the response explains why nothing could run there now, if so. */
   bindChat(chatId: string, runner: string | null): Promise<BoundChat>;
   models(chatId: string | null): Promise<ModelList>;
-  /** `NAME/TIER`; null removes the chat's own choice. */
+  /** Sets the chat's model, as `NAME/TIER`; null removes the chat's own choice. */
   setModel(chatId: string, model: string | null): Promise<void>;
   /** Takes a message back, and all messages after it. */
   rewind(chatId: string, messageId: number, how: TakeBack): Promise<{ text: string }>;

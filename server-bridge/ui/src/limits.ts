@@ -22,7 +22,7 @@ export const HIDDEN_STALE_MS = 30_000;
 /** The interval at which batches of events are applied, so that the page does not render for each line of a chatty command. */
 export const EVENT_BATCH_MS = 40;
 
-/** Messages asked for at a time. */
+/** Messages requested at a time. */
 export const MESSAGE_PAGE_COUNT = 200;
 
 /** Live output kept on screen for one command. */
@@ -62,7 +62,7 @@ export const TERMINAL_FONT_MIN_PX = 9;
 export const TERMINAL_FONT_MAX_PX = 28;
 export const TERMINAL_FONT_DEFAULT_PX = 14;
 
-/** A terminal's title, which the program in it chooses, is cut after this. */
+/** The length after which a terminal's title, which its program chooses, is cut. */
 export const TERMINAL_TITLE_CHARS = 60;
 
 /** The limits for text that a program in a terminal asks to have copied, and for one paste. */
@@ -129,7 +129,7 @@ export const UPLOAD_TIMEOUT_MS = 10 * 60_000;
 /** The pause in typing after which paths are looked up. */
 export const COMPLETION_WAIT_MS = 120;
 
-/** Completions asked for and shown at a time. */
+/** Completions requested and shown at a time. */
 export const COMPLETIONS_COUNT = 20;
 
 /** How often the elapsed time of an answer is updated. */
@@ -141,13 +141,13 @@ export const COMPACT_LINES_COUNT = 12;
 /** How far below the visible messages others are kept drawn, in CSS pixels. */
 export const DRAWN_BEYOND_PX = 900;
 
-/** The most characters in an answer to a question; the server counts bytes. */
+/** The limit on an answer to a question, in characters; the server counts bytes. */
 export const ANSWER_CHARS = 16_000;
 
 /** Characters of a new answer that are announced to a screen reader. */
 export const ANNOUNCED_CHARS = 200;
 
-/** Chats asked for at a time. */
+/** Chats requested at a time. */
 export const CHAT_PAGE_COUNT = 200;
 
 /** A search waits this long for the next key before it asks the server. */
@@ -164,7 +164,7 @@ export const MODEL_LIST_TIMEOUT_MS = 30_000;
 
 /** The time limit for the check of an MCP server; the server gives up after 60 s. */
 export const MCP_CHECK_TIMEOUT_MS = 90_000;
-/** How long a hook may take in a trial: longer than the server lets it. */
+/** The time limit for a hook in a trial: longer than the server's. */
 export const HOOK_TRIAL_TIMEOUT_MS = 700_000;
 
 /** The time limit for beginning or ending a login to an MCP server, whose provider may be slow. */
@@ -173,10 +173,10 @@ export const MCP_LOGIN_TIMEOUT_MS = 90_000;
 /** The time limit for committing, exporting or importing a container. */
 export const CONTAINER_TIMEOUT_MS = 1_800_000;
 
-/** Entries of the audit trail asked for at a time. */
+/** Entries of the audit trail requested at a time. */
 export const AUDIT_PAGE_COUNT = 50;
 
-/** The widths of the panel beside the chat, in CSS pixels; and one step of the arrow keys. */
+/** The widths of the panel next to the chat, and one step of the arrow keys, in CSS pixels. */
 export const DOCK_MIN_PX = 320;
 export const DOCK_MAX_PX = 1_100;
 export const DOCK_STEP_PX = 32;
@@ -188,7 +188,7 @@ export const COUNTDOWN_TICK_MS = 500;
 export const CHATS_LOOKED_AT_COUNT = 8;
 export const MESSAGES_LOOKED_AT_COUNT = 8;
 
-/** Chats that the command palette offers for what is typed. */
+/** Chats that the command palette offers for a query. */
 export const PALETTE_CHATS_COUNT = 8;
 
 /** A run of at least this many blank lines in a change is replaced by its length. */
@@ -224,10 +224,10 @@ export const OPENAPI_BYTES = 3 * 1024 * 1024;
 /** The largest archive of a plugin that is sent: in base64 it fits into the server's limit for a request. */
 export const PLUGIN_ARCHIVE_BYTES = 32 * 1024 * 1024;
 
-/** The time limit for looking at a plugin and for installing it: the server gives an archive 300 s to arrive, and each request to a source 60 s. */
+/** The time limit for inspecting or installing a plugin: the server gives an archive 300 s to arrive, and each request to a source 60 s. */
 export const PLUGIN_TIMEOUT_MS = 330_000;
 
-/** The most files that the server lists when a plugin differs from the installed copy. */
+/** The maximum number of files that the server lists when a plugin differs from the installed copy. */
 export const PLUGIN_CHANGES_COUNT = 50;
 /** How often a collection is reloaded while some of its documents wait to be indexed. */
 export const KNOWLEDGE_POLL_MS = 2000;

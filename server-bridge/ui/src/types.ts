@@ -25,7 +25,7 @@ export type ExecStatus = Exec["status"];
 export type Agent = Schemas["AgentDocument"];
 /** The additional content of a tool's card: a one-time approval, a question, a list, a change. */
 export type ToolData = Schemas["ToolData"];
-/** The whole of the action for which a tool asks approval. */
+/** The complete action for which a tool asks approval. */
 export type ApprovalDocument = Schemas["ApprovalDocument"];
 /** A change of a file: the old text (none for a new file), and the new one. */
 export type Edit = Extract<ToolData, { kind: "edit" }>;

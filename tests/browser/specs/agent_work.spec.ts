@@ -115,7 +115,7 @@ test("formulas and diagrams are drawn, files open next to the chat, and invalid 
   await expect(page.getByRole("complementary", { name: "Files" })).toContainText("opened from a link");
 });
 
-test("a hostile diagram runs nothing and reaches nothing", async ({ browser, alice, laptop, model }) => {
+test("a hostile diagram cannot run code or reach another host", async ({ browser, alice, laptop, model }) => {
   void laptop;
   const { page, errors } = await signedIn(browser, alice);
   const foreign: string[] = [];

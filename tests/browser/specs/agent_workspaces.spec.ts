@@ -92,7 +92,7 @@ test("if the machine is offline the agent is added and the texts stay; obstacles
   expect(readFileSync(join(folder, "IDENTITY.md"), "utf8")).toBe("mine");
   await expectAccessible(page);
 
-  // A file in place of the folder.
+  // Put a file in place of the folder.
   rmSync(folder, { recursive: true });
   writeFileSync(folder, "a file");
   await page.reload();

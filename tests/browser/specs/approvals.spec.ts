@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { expect, expectAccessible, isAfterTool, messages, picture, say, test } from "../house/test";
 
-/** The table that the terminals' tests also read. */
+/** A row of the table that the tests of the terminal's approvals also read. */
 interface Row {
   name: string;
   tool: string;
@@ -29,7 +29,7 @@ const ACTS: Record<string, string> = {
 
 const squashed = (text: string) => text.replace(/\s/gu, "");
 
-test("hostile paths, commands and edits are shown whole", async ({ page, model, laptop }) => {
+test("hostile paths, commands and edits are shown in full", async ({ page, model, laptop }) => {
   test.setTimeout(240_000);
   for (const [path, content] of Object.entries(table.files)) {
     mkdirSync(dirname(join(laptop.workspace, path)), { recursive: true });
@@ -46,7 +46,7 @@ test("hostile paths, commands and edits are shown whole", async ({ page, model, 
     const card = page.getByRole("group", { name: `Allow ${ACTS[row.tool] ?? row.tool} on laptop?` });
     await expect(card).toHaveCount(1);
     const id = await card.getAttribute("data-asking");
-    // The view of a change is loaded with the first one.
+    // The view of changes is loaded when the first change is shown.
     await expect(card.locator("dl")).toBeVisible();
     for (const text of row.shows ?? []) {
       await expect.poll(async () => squashed((await card.textContent()) ?? ""), { message: `${row.name}: ${text}` }).toContain(squashed(text));

@@ -65,7 +65,7 @@ test("people and agents talk in a group: handles are completed, answers arrive l
   await field.press("Enter");
   await expect(page.getByText("nobody was asked: mention an agent with @handle, or choose a lead")).toBeVisible();
 
-  // Bob sees the same, and may not ask alice's agents.
+  // Bob sees the same log, and may not ask alice's agents.
   const { page: bobs, errors } = await signedIn(browser, team.bob, `/#/groups/${team.group}`);
   await expect(entries(bobs)).toHaveCount(3);
   await bobs.getByLabel("Message", { exact: true }).fill("@coder do something");

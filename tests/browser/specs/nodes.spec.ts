@@ -48,7 +48,7 @@ test("nodes are listed with their states, and a dead one is removed from the lis
   await expect(added.getByText("late", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
   await expect(added).toContainText("has not renewed its lease");
   await expectAccessible(page);
-  // A node that shuts down reports that.
+  // A node that shuts down is listed as gone.
   await second.start();
   await expect(added.getByText("up", { exact: true })).toBeVisible({ timeout: NOTICED_MS });
   await second.stop();

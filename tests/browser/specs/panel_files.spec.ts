@@ -86,7 +86,7 @@ test("files are uploaded with progress, downloaded unchanged, and deleted only a
   await openFiles(page);
   await item(page, "into").click();
   const content = Buffer.alloc(UPLOAD_BYTES, 7);
-  // Slow enough for its progress to be seen.
+  // Delay the upload, so that its progress is visible.
   await page.route("**/api/v1/files?*parents=true", async (route) => {
     await expect(page.getByRole("progressbar", { name: "Upload of into/five.bin" })).toBeVisible();
     await route.continue();

@@ -86,7 +86,7 @@ test("a terminal is restored after a reload, and after a restart of the server",
 
 test("nothing of a user is left in the tab after signing out", async ({ browser, page, server }) => {
   const bob = await server.person("bob");
-  // He has been here before and has completed the first steps.
+  // Bob has signed in before, and has dismissed the first steps.
   await (await sessionOf(browser, bob)).close();
   await openTerminal(page);
   await type(page, "echo mine-$((1+1))");

@@ -21,7 +21,7 @@ function entry(name: string, text: string): Buffer {
   return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
 }
 
-/** A plugin in the form of Claude Code, as a .tar.gz archive. */
+/** A plugin in the format of Claude Code, as a .tar.gz archive. */
 function guard(version: string, script: string) {
   const hooks = { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "${CLAUDE_PLUGIN_ROOT}/hooks/guard.sh" }] }] };
   const files = {

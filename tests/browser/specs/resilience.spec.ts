@@ -1,4 +1,4 @@
-/** A conversation when the page, the server or the connection goes away. */
+/** Conversations across reloads, restarts of the server and lost connections. */
 import type { Page } from "@playwright/test";
 import { composer, expect, messages, say, signedIn, Speech, test } from "../house/test";
 

@@ -1,4 +1,4 @@
-/** Large amounts of everything: the page stays quick, and the number of elements stays bounded. */
+/** Large amounts of output and messages: the page stays quick, and the number of elements stays bounded. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { composer, expect, messages, say, test } from "../house/test";

@@ -20,7 +20,7 @@ export type Schemas = components["schemas"];
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** A 401 from these says nothing about the session. */
+/** A 401 from these paths does not mean that the session has ended. */
 const WITHOUT_SESSION = ["/api/v1/login", "/api/v1/setup", "/api/v1/sign-ins/redeem"];
 
 /** Node's Request needs an absolute URL; addresses of the page need no origin. */

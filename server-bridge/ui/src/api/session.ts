@@ -32,7 +32,7 @@ export function authorization(): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** The same for a WebSocket, which can send only protocol names; the server answers with the first. */
+/** The session's token for a WebSocket, which can send only protocol names; the server answers with the first name. */
 export function socketProtocols(): string[] {
   const token = sessionToken();
   return token === null ? ["sandbridge"] : ["sandbridge", `bearer.${token}`];

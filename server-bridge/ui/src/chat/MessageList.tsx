@@ -15,7 +15,7 @@ import { useFollowEnd } from "./useFollowEnd";
 import styles from "./chat.module.css";
 
 export interface ListHandle {
-  /** Brings a message into view and gives its question the focus. */
+  /** Scrolls a message into view, and focuses its question. */
   showQuestion(messageId: number): void;
   showEnd(): void;
 }

@@ -32,7 +32,7 @@ export function itemsOf(messages: Message[], speaking: string, pending: Pending[
 }
 
 /**
- * The ids of running replies that have said something, separated by spaces: one value, which does not change when more words
+ * The ids of running replies with content, separated by spaces: a string, which does not change when more words
  * arrive.
  */
 export function speakingOf({ messages, live }: Pick<State, "messages" | "live">): string {
@@ -88,7 +88,7 @@ function isInBackground({ agent }: Message): boolean {
   return agent?.kind === "tool" && agent.sub_agent?.background === true;
 }
 
-/** Where a command or a tool's call runs. */
+/** The place where a command or a tool call runs; null if it runs on no machine. */
 function placeOf({ exec, agent }: Message): string | null {
   return exec?.runner ?? (agent?.kind === "tool" ? agent.place : null);
 }

@@ -13,7 +13,7 @@ import styles from "./chats.module.css";
 interface Props {
   /** True if the drawer that contains the list on a narrow page is open. */
   open: boolean;
-  /** True if it is shown on a wide page. */
+  /** True if a wide page shows the list. */
   shown: boolean;
   onDone: () => void;
 }

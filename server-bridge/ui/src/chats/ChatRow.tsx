@@ -17,7 +17,7 @@ interface Props {
   /** The name of the day, above its first row; null in other rows. */
   heading: string | null;
   current: boolean;
-  /** True if Tab reaches the element. */
+  /** True for the one row that Tab reaches. */
   reachable: boolean;
   activity: Activity | null;
   renaming: boolean;

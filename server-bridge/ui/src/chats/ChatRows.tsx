@@ -12,7 +12,7 @@ import styles from "./chats.module.css";
 
 interface Props {
   chats: Chat[];
-  /** True if they are grouped by day. */
+  /** True if the chats are grouped by day. */
   grouped: boolean;
   onOpened: () => void;
 }

@@ -9,7 +9,7 @@ import type { Chat } from "../types";
 import { usePaletteGroups } from "./paletteGroups";
 import styles from "./Palette.module.css";
 
-/** Everything that can be opened or done, found by typing. */
+/** The command palette: a dialog that finds chats, runners, settings and actions by typing. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation("frame");
   const [query, setQuery] = useState("");

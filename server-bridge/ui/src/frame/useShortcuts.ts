@@ -8,7 +8,7 @@ export function useShortcuts(run: (shortcut: Shortcut) => void): void {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing) return;
       const target = event.target instanceof HTMLElement ? event.target : document.body;
-      // A terminal needs every key.
+      // A terminal gets every key.
       if (target.closest(".xterm") !== null) return;
       const shortcut = shortcutOf(event, target.isContentEditable || target.matches("input, textarea, select"));
       if (shortcut === null) return;

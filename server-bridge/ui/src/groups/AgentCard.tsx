@@ -13,7 +13,7 @@ import styles from "./groups.module.css";
 interface Props {
   group: Group;
   agent: GroupAgent;
-  /** Runs a request, and then loads the group again. */
+  /** Runs a request, and then reloads the group. */
   act: (work: () => Promise<unknown>) => void;
   onEdit: () => void;
 }

@@ -49,7 +49,7 @@ export function Chains({ group }: { group: Group }) {
                     ) : (
                       <ol className={styles.outline}>
                         {chain.chain.steps?.map((step, at) => (
-                          // The same agent may do several steps.
+                          // Keyed by position, since one agent may have several steps.
                           <li key={at}>
                             <strong>@{step.agent}</strong> {step.instruction}
                             {step.gate && <span className={marks.badge}>{t("gate")}</span>}

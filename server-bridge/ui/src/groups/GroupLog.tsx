@@ -29,7 +29,7 @@ export function GroupLog({ group }: { group: Group }) {
   const end = useRef<HTMLDivElement>(null);
   const last = entries.at(-1)?.id;
   useEffect(() => {
-    // Newer browsers return a promise, which is no clean-up.
+    // `void`, since newer browsers return a promise, which is not a clean-up function.
     void end.current?.scrollIntoView({ block: "end" });
   }, [last]);
   const open = (calls.value ?? []).filter((call) => call.ended_at === null);
@@ -60,7 +60,7 @@ export function GroupLog({ group }: { group: Group }) {
   );
 }
 
-/** Both parts in order, each entry once. */
+/** Joins two parts of the log in order, without duplicates. */
 function joined(before: Entry[], after: Entry[]): Entry[] {
   const first = after[0]?.id ?? Infinity;
   return [...before.filter((entry) => entry.id < first), ...after];

@@ -44,7 +44,7 @@ const run = (more: Partial<Run> = {}): Run => ({
   ...more,
 });
 
-test("a gate shows what it asks about, and an edit begins with the output", async () => {
+test("a gate shows the output that it asks about, and an edit begins with that output", async () => {
   const client = await showSection(<RunPanel group={group} number={3} />, (method) => (method === "GET" ? run() : run({ state: "running", gate: null })));
   expect((await screen.findByTestId("gate")).textContent).toContain("Does its output go on?It rained.");
   await press("Edit the output");

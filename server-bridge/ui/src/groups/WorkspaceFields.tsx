@@ -30,7 +30,7 @@ interface Props {
   only?: string[];
 }
 
-/** The choice of a template, and a preview of its documents, which can be edited before they are made. */
+/** The choice of a template, and a preview of its documents, which can be edited before they are created. */
 export function WorkspaceFields(props: Props) {
   const requests = useGroupRequests();
   const templates = useLoaded(["agent-templates", document.documentElement.lang], requests.templates);

@@ -1,4 +1,4 @@
-/** Changes of a chain's list of steps. */
+/** Functions that change a chain's list of steps. */
 import { randomId } from "../lib/randomId";
 import type { Step } from "./types";
 
@@ -20,7 +20,7 @@ export function moved<T>(steps: readonly T[], from: number, to: number): T[] {
   return [...rest.slice(0, to), step, ...rest.slice(to)];
 }
 
-/** The outputs that a step hands to the next one, from a field. */
+/** The paths of the outputs that a step hands to the next step, from a comma-separated field. */
 export const pathsOf = (text: string): string[] => text.split(",").map((path) => path.trim()).filter((path) => path !== "");
 
 /** A time in seconds as minutes in a form, and back; empty for the default. */

@@ -7,7 +7,7 @@ import styles from "./Dialog.module.css";
 
 interface Props {
   title: string;
-  /** `drawer` comes from the right and is as high as the page. */
+  /** The dialog's form; a `drawer` is at the right edge, as high as the page. */
   shape?: "window" | "drawer" | "page" | "palette";
   /** True if the title is only for screen readers. */
   titleUnseen?: boolean;

@@ -1,5 +1,5 @@
 /**
- * The open view, in the address, so that reload, back and bookmarks work: `#/chats/ID`; `#/groups/ID`, `#/groups/ID/PART` and
+ * Keeps the open view in the address, so that reload, back and bookmarks work: `#/chats/ID`; `#/groups/ID`, `#/groups/ID/PART` and
  * `#/groups/ID/runs/RUN` in place of the chat that was open before (kept in the history's state); `#/settings/SECTION` over either;
  * `#/setup`, `#setup=SECRET` and `#sign-in=CODE`.
  */

@@ -46,7 +46,7 @@ export function collapseReturns(text: string): string {
   return lines.map(lastOverwrite).join("\n");
 }
 
-// A return at the very end of a line has not yet been overwritten by anything.
+// After a carriage return at the very end, nothing has overwritten the line yet.
 function lastOverwrite(line: string): string {
   const end = RETURNED.exec(line);
   const body = end === null ? line : line.slice(0, end.index);

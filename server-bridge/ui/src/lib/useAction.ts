@@ -4,7 +4,7 @@ import { useCallback } from "react";
 import { errorText } from "../api";
 
 export interface Runnable<Arguments extends unknown[]> {
-  /** Resolves to whether it worked; does nothing while it is already running. */
+  /** Runs the action, and resolves to true if it succeeded; does nothing while the action is running. */
   run: (...values: Arguments) => Promise<boolean>;
   busy: boolean;
   error: string | null;

@@ -31,9 +31,9 @@ export function useTimeWords() {
       /** For a future time; "now" once it has passed. */
       until: (at: number, now: number) => relativeWords(Math.max(at, now), now, language),
       absolute: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" }),
-      /** The date with the time to the second. */
+      /** A date and a time with seconds. */
       second: (at: number) => new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "medium" }),
-      /** For example "1,234", or "1.2K" with `compact`. */
+      /** A number such as "1,234", or "1.2K" with `compact`. */
       figure: (value: number, compact = false) =>
         new Intl.NumberFormat(language, compact ? { notation: "compact", maximumFractionDigits: 1 } : {}).format(value),
       /** Millionths of a US dollar as "$0.0123": cents are too coarse for a single answer. */

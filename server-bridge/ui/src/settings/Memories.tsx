@@ -10,7 +10,7 @@ import { useRequests } from "./requests";
 import styles from "./settings.module.css";
 import { MEMORY_MODES, type Memory, type MemorySettings } from "./types";
 
-/** Memories of the user, or of an agent of theirs in a group: the mode, the proposals, and all kept memories. */
+/** The memories of the user, or of one of the user's agents in a group: the mode, the proposals, and all kept memories. */
 export default function Memories() {
   const requests = useRequests();
   const [agent, setAgent] = useState<number | null>(null);

@@ -13,7 +13,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** The settings over the page: a list of sections and the open one; on a narrow page one after the other. */
+/** The settings over the page: a list of sections and the open one; a narrow page shows only one of them at a time. */
 export default function SettingsDialog({ section, onClose }: Props) {
   const { t } = useTranslation("settings");
   const { me } = useAppState("me");

@@ -15,7 +15,7 @@ interface Props {
   hidden?: boolean;
 }
 
-/** A field whose text is taken as it is written: nothing corrects or completes it. */
+/** A field whose text is taken exactly as typed: the browser neither corrects nor completes it. */
 export function WrittenField({ label, hint, problem, value, onChange, placeholder, rows, hidden = false }: Props) {
   return (
     <Field label={label} hint={hint} problem={problem}>

@@ -46,7 +46,7 @@ export function Unseen({ what }: { what: string[] }) {
   return <p className={classes("caution", styles.asWritten)}>{t("trust.unseen", { what: plainly(what.join(", ")) })}</p>;
 }
 
-/** The loaded data once it is there; until then a notice that it is loading, or the error. */
+/** Shows loaded data; until it has arrived, a notice that it is loading, or the error. */
 export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (value: T) => ReactNode }) {
   const { t } = useTranslation("settings");
   if (loaded.value !== null) {
@@ -71,7 +71,7 @@ export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (v
 interface FieldProps {
   label: string;
   hint?: string;
-  /** The problem with its contents. */
+  /** The problem with the field's contents. */
   problem?: string | null;
   /** Called with the id for the field and the ids of the elements that describe it. */
   children: (id: string, describedBy: string | undefined) => ReactNode;

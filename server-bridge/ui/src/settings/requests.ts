@@ -175,7 +175,7 @@ export function createRequests(client: ApiClient) {
     forgetChannelLogin: async (name: string) => void (await client.DELETE("/api/v1/channels/{name}/login", named(name))),
     removeChannelLink: async (id: number) => void (await client.DELETE("/api/v1/channel-links/{id}", numbered(id))),
 
-    /** The user's own memories and proposals, or those of an agent of theirs in a group. */
+    /** The user's own memories and proposals, or those of one of the user's agents in a group. */
     memories: (agent: number | null) =>
       taken(client.GET("/api/v1/memories", { params: { query: { agent: agent === null ? undefined : String(agent) } } })),
     /** All proposals that await the user's decision, including those of their agents in groups. */

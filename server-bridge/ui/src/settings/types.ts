@@ -90,9 +90,9 @@ export type TierModel = Schemas["ModelDocument"];
 /** A provider and its models; its key is never sent. */
 export type Subscription = Schemas["SubscriptionView"];
 export type Provider = Subscription["provider"];
-/** A subscription as it is written; leaving out `api_key` keeps the key, an empty one deletes it. */
+/** A subscription as sent to the server; without `api_key` the key is kept, an empty one deletes it. */
 export type SubscriptionDocument = Schemas["SubscriptionDocument"];
-/** A provider's address and key while a subscription is being written. */
+/** A provider's address and key while a subscription is being entered. */
 export type ProviderDocument = Schemas["ProviderDocument"];
 export type ModelList = Schemas["ModelList"];
 export type Trial = Schemas["TrialView"];

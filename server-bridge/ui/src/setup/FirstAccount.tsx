@@ -10,7 +10,7 @@ import { useActions } from "../state/context";
 import { Steps } from "./Steps";
 import room from "../settings/settings.module.css";
 
-/** The first administrator's account, for the holder of the secret that the server printed. */
+/** The form for the first administrator's account, which requires the secret that the server printed. */
 export default function FirstAccount({ onTaken }: { onTaken: () => Promise<void> }) {
   const { t } = useTranslation("setup");
   const actions = useActions();

@@ -63,7 +63,7 @@ export interface Actions extends ConversationActions {
   updateRunner(name: string): Promise<RunnerUpdate>;
   dismissBanner(id: number): void;
   warn(text: string): void;
-  /** Shows an error that has no other place. */
+  /** Shows an error in a banner, if no other part of the page shows it. */
   report(error: unknown): void;
 }
 
@@ -119,7 +119,7 @@ function makeOutbox(
       if (result.input) dispatch({ type: "input_offered", chat_id: chatId, text: result.input });
       if (!result.chat) return;
       dispatch({ type: "chat_received", chat: result.chat });
-      // A user who has gone elsewhere in the meantime is not brought back.
+      // Does nothing if the user has opened another view in the meantime.
       if (state().open_chat_id === (pending.chat_id ?? chatId)) openChat(result.chat.id);
     },
   });
@@ -198,7 +198,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     openChat,
     openBegun,
     begin,
-    /** Creates a chat for a first message, and opens it unless the user has gone elsewhere. */
+    /** Creates a chat for a first message, and opens it unless the user has opened another view. */
     startChat: () =>
       begin((id, from) => {
         if (state().open_chat_id === null) openBegun(id, from);
@@ -206,7 +206,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
     followAddress: () => {
       if (!isCovered(window.location.hash)) show(chatIdInAddress());
     },
-    // A second click finds the chat of the first one, as long as it has no messages.
+    // A second click opens the chat of the first click again, as long as it has no messages.
     newChat: async () => void (await begin(openBegun, true)),
     refresh: async () => {
       try {
@@ -219,7 +219,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
           isLoaded = loadNewest(wanted).then(() => true, () => false);
         }
         const chats = await loadOverview(api, dispatch);
-        // A user who has gone elsewhere in the meantime, perhaps to a chat newer than this list, is not brought back.
+        // Does nothing if the user has opened another chat in the meantime, perhaps one that is newer than this list.
         if (chatIdInAddress() !== wanted) return;
         const listed = chats.some((chat) => chat.id === wanted);
         const isThere = listed || (wanted !== null && (await exists(api, wanted)));
@@ -227,7 +227,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
         const id = isThere ? wanted : isFirst ? newestId(chats) : null;
         if (chatIdInAddress() !== wanted || isBeginning()) return;
         if (id !== wanted) showChatId(id, true);
-        // The user may have begun to write before the chat to open was known.
+        // `along`, since the user may have begun to write before the chat to open was known.
         dispatch({ type: "chat_opened", id, along: true });
         if (id !== null && !(id === wanted && (await isLoaded))) await loadNewest(id);
         // If this fails, no activity is shown for these chats until their next event.
@@ -276,7 +276,7 @@ function chatActions(api: Api, dispatch: Dispatch<Action>, state: () => State, r
 }
 
 function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unknown) => void) {
-  // A failed reload must not fail the change: a token that is shown once would be lost with it.
+  // A failed reload must not make the change fail: a token that is shown only once would be lost.
   const thenReload = async <T>(change: Promise<T>): Promise<T> => {
     const result = await change;
     await loadOverview(api, dispatch).catch(report);
@@ -295,7 +295,7 @@ function runnerActions(api: Api, dispatch: Dispatch<Action>, report: (error: unk
   };
 }
 
-/** True if a chat that is in no list, such as a sub-agent's, still exists. */
+/** True if a chat that is not in the list, such as a sub-agent's, still exists. */
 async function exists(api: Api, id: string): Promise<boolean> {
   try {
     await api.chatDetails(id);

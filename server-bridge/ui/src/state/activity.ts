@@ -30,7 +30,7 @@ export function chatActivity(activities: Activities, chatId: string): Activity |
   return all.length > 0 ? "running" : null;
 }
 
-/** Over all chats: whether something is running, and how many of them ask something. */
+/** A summary of all chats: `running` if anything is running, and the number of chats with a question. */
 export function overall(activities: Activities, chatIds: string[]): { running: boolean; asking: number } {
   const chats = chatIds.map((id) => chatActivity(activities, id));
   return { running: chats.includes("running"), asking: chats.filter((activity) => activity === "asking").length };

@@ -16,7 +16,7 @@ export interface ConversationActions {
   attach(chatId: string, file: File): Promise<Attachment>;
   commands(): Promise<CommandLine[]>;
   completePath(prefix: string): Promise<PathEntry[]>;
-  /** Values for the last argument of an extension's command that is being written. */
+  /** Suggested values for the last argument of an extension's command that is being written. */
   completeArgument(text: string): Promise<string[]>;
   /** Takes a message back with everything after it, and puts its text into the composer. */
   takeBack(message: Message, how: TakeBack): Promise<void>;
@@ -24,7 +24,7 @@ export interface ConversationActions {
   sayAgain(message: Message): Promise<void>;
   /** Puts a message into the composer; the text sent then replaces it. */
   edit(message: Message): void;
-  /** Sends an edited text in place of a message. */
+  /** Takes a message back, and sends an edited text in its place. */
   sendInPlace(chatId: string, messageId: number, text: string, attachments: string[]): Promise<void>;
   inputTaken(): void;
   fork(chatId: string, messageId: number): Promise<void>;

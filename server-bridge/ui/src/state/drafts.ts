@@ -1,4 +1,4 @@
-/** The store of drafts, for each chat, until this tab is closed. */
+/** Stores drafts, for each chat, until this tab is closed. */
 const PREFIX = "sandbridge.draft.";
 const EDIT_PREFIX = "sandbridge.edit.";
 const ANSWER_PREFIX = "sandbridge.answer.";

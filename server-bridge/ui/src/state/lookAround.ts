@@ -1,4 +1,4 @@
-/** The activity in chats that are not open, for a page that has just loaded: later changes come as events. */
+/** Loads the activity in chats that are not open, for a page that has just loaded; later changes arrive as events. */
 import type { Dispatch } from "react";
 import { type Api, taken } from "../api";
 import { CHATS_LOOKED_AT_COUNT, MESSAGES_LOOKED_AT_COUNT } from "../limits";

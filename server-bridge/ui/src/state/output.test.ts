@@ -59,7 +59,7 @@ test("a progress bar takes up one line", () => {
   expect(shown(output)).toBe("1000 of 1000");
 });
 
-test("a buffer equals the final text only if it is whole", () => {
+test("a buffer equals the final text only if it is complete", () => {
   const whole = appendOutput(emptyOutput("a"), "stdout", "\u001b[1mdone\u001b[0m\n");
   expect(saysAllOf(whole, "\u001b[1mdone\u001b[0m\n")).toBe(true);
   expect(saysAllOf(whole, "begun\ndone\n")).toBe(false);

@@ -1,4 +1,4 @@
-/** The one place where state changes; pure, so that a replayed list of actions gives the same page. */
+/** The only place where the state changes. Pure: replaying a list of actions gives the same page. */
 import { BANNERS_COUNT, CHAT_PAGE_COUNT } from "../limits";
 import type { Chat, Message, Runner, ServerEvent, Settings } from "../types";
 import { track } from "./activity";

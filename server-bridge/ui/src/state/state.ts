@@ -25,9 +25,9 @@ export interface State {
   connection: ConnectionState;
   runners: Runner[];
   settings: Settings | null;
-  /** Newest first. */
+  /** The loaded chats, newest first. */
   chats: Chat[];
-  /** Null until a chat is open. */
+  /** The id of the open chat; null if no chat is open. */
   open_chat_id: string | null;
   /** Changes whenever the user opens another view: a draft stays in its field until then. */
   view: number;

@@ -8,7 +8,7 @@ import type { Actions } from "./actions";
 import { EventBatch } from "./eventBatch";
 import type { Action } from "./state";
 
-/** Returns the function that connects at once. */
+/** Connects to the events while a user is signed in; returns a function that tries to connect at once. */
 export function useEvents(signedIn: boolean, dispatch: Dispatch<Action>, actions: Actions): () => void {
   const current = useRef<EventsClient | null>(null);
 

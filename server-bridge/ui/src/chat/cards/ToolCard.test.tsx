@@ -21,7 +21,7 @@ type Tool = Extract<Agent, { kind: "tool" }>;
 let shown = 0;
 
 function show(tool: Partial<Tool>, text: string) {
-  // A separate card: open cards are remembered by their numbers.
+  // Each test uses a new message id, since open cards are remembered by id.
   shown += 1;
   const whole: Tool = { kind: "tool", tool: "Shell", hint: "make", status: "done", place: "laptop", ...tool };
   const session = { store: new Store(openState()), actions: {} as Actions, retry: () => {} };

@@ -41,7 +41,7 @@ test("an approval that was answered elsewhere says so, and accepts no more answe
   expect(approve).toHaveBeenCalledTimes(1);
 });
 
-test("a question that was answered elsewhere keeps what was written", async () => {
+test("a question that was answered elsewhere keeps the entered text", async () => {
   show(<Question message={message(2)} question="Which?" options={["This"]} />, { answer: tooLate });
   fireEvent.change(screen.getByRole("textbox"), { target: { value: "mine" } });
   await act(async () => void fireEvent.click(screen.getByRole("button", { name: "Answer" })));

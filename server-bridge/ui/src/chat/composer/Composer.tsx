@@ -28,7 +28,7 @@ const LABELS = { command: "complete.commands", argument: "complete.arguments", p
 
 interface Props {
   chatId: string | null;
-  /** The chat's earlier texts, for arrow-up. */
+  /** The texts sent earlier in the chat, which arrow-up recalls. */
   sent: string[];
   onSent: () => void;
   /** The contents of the row below the text. */

@@ -8,7 +8,7 @@ const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
 const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 
 export interface Block {
-  /** The position where it begins, which identifies it as long as the text only grows. */
+  /** The position where the block begins, which identifies it as long as the text only grows. */
   at: number;
   text: string;
 }

@@ -122,7 +122,7 @@ function DeleteDialog({ place, asked, onClose, onDone }: Props<Extract<Asked, { 
   );
 }
 
-/** Begins at once if nothing is replaced; otherwise asks first. */
+/** Begins an upload at once if it replaces nothing; otherwise asks first. */
 function UploadDialog({ place, asked, onClose }: Props<Extract<Asked, { kind: "upload" }>>) {
   const { t } = useTranslation("panels");
   const [replaced, setReplaced] = useState<string[] | null>(null);

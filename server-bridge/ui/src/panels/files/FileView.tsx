@@ -35,7 +35,7 @@ export function FileView({ place, owner, path, finished, onClose, onSaved }: Pro
   const offset = content?.kind === "piece" ? content.offset : 0;
   const shownFor = useRef(finished);
   useEffect(() => {
-    // The file may have changed; an edited one reports that when it is saved.
+    // The file may have changed. While it is being edited, a conflict is reported when the user saves.
     if (shownFor.current === finished || isEditing) return;
     shownFor.current = finished;
     void load(offset);

@@ -13,7 +13,7 @@ export interface DroppedFile {
 /** Lists the files; more than `UPLOAD_FILES_COUNT` are an error, and nothing is sent. */
 export async function droppedFiles(dropped: Dropped): Promise<DroppedFile[]> {
   if (dropped instanceof FileList) return Array.from(dropped, (content) => ({ name: content.name, content }));
-  // Requested for every item at once: the browser forgets them after the first await.
+  // Read before the first `await`, after which the browser discards the items.
   const entries = Array.from(dropped.items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const found: DroppedFile[] = [];
   for (const entry of entries) await collect(entry, found);

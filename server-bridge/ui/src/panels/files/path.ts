@@ -1,5 +1,5 @@
 /**
- * Paths of a workspace. A name is bytes on its machine; one that is not UTF-8 is sent as base64 and shown as well as possible.
+ * Paths of a workspace. A name is a sequence of bytes; one that is not UTF-8 is sent as base64 and shown as well as possible.
  * Pure.
  */
 

@@ -54,7 +54,7 @@ export function reduceTree(tree: Tree, action: TreeAction): Tree {
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** Directories first, then in natural order of their names. */
+/** Sorts directories first, then by name in natural order. */
 function sorted(entries: Entry[]): Entry[] {
   const rank = (entry: Entry) => (entry.kind === "directory" ? 0 : 1);
   return entries.toSorted((a, b) => rank(a) - rank(b) || byName.compare(a.name, b.name));

@@ -84,7 +84,7 @@ export async function readNow(place: string, path: Path): Promise<{ text: string
   }
 }
 
-/** A picture as a data address: addresses of the server's files are downloads. A script in an SVG does not run there. */
+/** A picture as a data URL, since URLs of the server's files are downloads. Scripts in an SVG do not run there. */
 function dataUrl(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

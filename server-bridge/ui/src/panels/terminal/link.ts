@@ -200,7 +200,7 @@ export class ExecLink {
         this.end(told);
         break;
       case "error":
-        // The close that follows is a lost connection like any other.
+        // After a passing error, the close that follows counts as a lost connection.
         if (!PASSING.includes(told.kind)) this.end(told);
         break;
     }

@@ -1,5 +1,5 @@
 /**
- * Showing a terminal again: the end of its output, from a position that is not inside a sequence. A full-screen program redraws
+ * The output of a terminal that is shown again: the end of its output, from a position that is not inside a sequence. A full-screen program redraws
  * when its size changes; for a shell the end is enough.
  */
 import { TERMINAL_REPLAY_BYTES, TERMINAL_REPLAY_SEARCH_BYTES } from "../../limits";

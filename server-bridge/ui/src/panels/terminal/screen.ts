@@ -32,7 +32,7 @@ const CLIPBOARD = 52;
 const CONTRAST = 4.5;
 
 export class Screen {
-  /** The element to put on the page; it may move. */
+  /** The element to put on the page, which may be moved later. */
   readonly host = document.createElement("div");
   private readonly terminal: Terminal;
   private readonly fitting = new FitAddon();

@@ -40,7 +40,7 @@ export class TerminalSession {
   view: TerminalView;
   private link: ExecLink | null = null;
   private replay: Replay | null = null;
-  /** Output up to here is older than this view; queries in it were answered at the time. */
+  /** Output before this offset is older than this view: the program's queries in it have already been answered. */
   private pastBytes = 0;
   private shownBytes = 0;
   private isStarted = false;

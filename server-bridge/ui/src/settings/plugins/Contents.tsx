@@ -10,7 +10,7 @@ const KINDS = ["hooks", "servers", "commands", "skills", "roles", "unused"] as c
 
 const RUNS: readonly (typeof KINDS)[number][] = ["hooks", "servers"];
 
-/** The parts of a plugin, folded by kind, and its problems. The parts that run and those that are not used are unfolded. */
+/** The parts of a plugin, folded by kind, and its problems. Parts that run something and unused parts are unfolded. */
 export function Contents({ plugin, isUnfolded }: { plugin: Plugin; isUnfolded: boolean }) {
   const { t } = useTranslation("settings");
   const kinds = KINDS.filter((kind) => plugin[kind].length > 0);

@@ -75,7 +75,7 @@ test("a plugin is listed with all its parts, unused parts and problems, and its 
   expect(within(card).getByText("skills/x: has no text")).toBeTruthy();
 });
 
-test("a plugin is disabled and enabled at once, and removed after a question", async () => {
+test("a plugin is disabled and enabled at once, and removed after a confirmation", async () => {
   const { client, has } = await show([plugin()], (method) => {
     if (method === "DELETE") throw new ApiError(404, "not_found", "you have no plugin guard");
   });

@@ -77,7 +77,7 @@ test("a command's text is never shown where the page's own texts are", async ({ 
   await expect(messages(page, "assistant").last()).toContainText("Understood.");
 });
 
-test("an approval given with "always" is listed in the settings, and asked for again after it is revoked", async ({ page, model }) => {
+test("an approval given with “always” is listed in the settings, and asked for again after it is revoked", async ({ page, model }) => {
   const command = "echo always";
   model.answers((asked) => (isAfterTool(asked) ? { say: "Done." } : { call: [["Shell", { command }]] }));
   const card = page.getByRole("group", { name: "Allow Shell on laptop?" });

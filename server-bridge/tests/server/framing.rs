@@ -74,7 +74,7 @@ async fn nothing_is_read_after_a_chunked_body_or_a_refused_upgrade() {
 }
 
 #[tokio::test]
-async fn a_request_names_one_host_and_the_same_everywhere() {
+async fn a_request_names_one_host_and_the_same_in_each_place() {
     let server = TestServer::start().await;
     let host = server.address;
     let port = host.port();

@@ -1,10 +1,10 @@
-//! The page for Prometheus.
+//! The page of metrics for Prometheus.
 
 use reqwest::{Client, Method};
 
 use crate::support::{TestClient, TestServer, program};
 
-/// The page's text for this client.
+/// The text of the metrics page for this client.
 async fn scrape(server: &TestServer, client: &TestClient) -> (u16, String) {
     let response = Client::new().get(server.url("/metrics")).bearer_auth(&client.token).send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())
@@ -49,7 +49,7 @@ async fn the_metrics_count_requests_and_runners() {
 }
 
 #[tokio::test]
-async fn what_a_client_makes_up_is_counted_as_other() {
+async fn paths_that_a_client_makes_up_are_counted_as_other() {
     let server = TestServer::start().await;
     let http = Client::new();
     for number in 0..3 {

@@ -1,6 +1,6 @@
-//! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`,
-//! `flood BYTES`, `hang` until it is cancelled, `linger` for a while after that. A terminal echoes its input and prints its
-//! size. Its files are kept in memory.
+//! A runner that follows a script in place of processes and disks. Its commands: `echo WORDS`, `fail CODE`, `cat`, `flood
+//! BYTES`, `hang` (runs until it is cancelled), and `linger` (runs for a while after it is cancelled). A terminal echoes
+//! its input and prints its size. Its files are kept in memory.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -75,7 +75,7 @@ impl FakeRunner {
         self.goodbye().await.map(|close| close.code)
     }
 
-    /// The same with the whole close frame.
+    /// Waits for the end of the link; returns the whole close frame.
     pub async fn goodbye(self) -> Option<Close> {
         tokio::time::timeout(super::PATIENCE, self.0).await.expect("the link ends in time").unwrap()
     }
@@ -145,7 +145,7 @@ pub async fn handshake(socket: &mut Socket) -> Option<Handshake> {
 struct Queued {
     stream: StreamId,
     channel: Channel,
-    /// Their number; 0 for those of a command that continues after them.
+    /// The number of bytes; 0 for the output of a command that continues afterwards.
     total: u64,
     bytes: Vec<u8>,
 }
@@ -179,7 +179,7 @@ impl Scripted {
         loop {
             self.write_queued();
             while let Some(frame) = self.session.poll_transmit(Instant::now()) {
-                // A server that is gone shows at the next read, after its last messages.
+                // A server that disconnected is noticed at the next read, after its last messages.
                 let _ = self.socket.0.send(tungstenite::Message::Binary(frame)).await;
             }
             let timeout = self.session.next_timeout();

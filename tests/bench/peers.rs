@@ -1,4 +1,4 @@
-//! The server, runner, container and sshd that are measured beside each other.
+//! The server, runner, container and sshd that are measured alongside each other.
 
 use std::fs;
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ pub(crate) struct Peers {
     pub(crate) person: Person,
     pub(crate) sshd: Sshd,
     pub(crate) container: String,
-    // Last: the others talk to it while they are stopping.
+    // Declared last, so that it is dropped last: the others talk to it while they are stopping.
     server: Server,
 }
 
@@ -35,7 +35,7 @@ impl Peers {
         peers
     }
 
-    /// The server that all of them talk to.
+    /// The server that all of them connect to.
     pub(crate) fn server(&self) -> &Server {
         &self.server
     }
@@ -47,7 +47,7 @@ impl Peers {
         assert_eq!(first.code, 0, "{}", first.stderr);
     }
 
-    /// One whole CLI command; it must succeed.
+    /// Runs one whole CLI command, which must succeed.
     pub(crate) fn cli(&self, arguments: &[&str]) {
         silent(&mut self.person.command(arguments));
     }
@@ -83,7 +83,7 @@ impl Sshd {
         for key in ["host", "client"] {
             silent(Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path(key)));
         }
-        // An empty home: the start-up files of the measured user's shell are not ssh's time.
+        // An empty home: the time that the start-up files of the user's shell take is not ssh's.
         let key = fs::read_to_string(path("client.pub")).unwrap();
         let home = directory.path().display();
         fs::write(path("authorized"), format!("environment=\"HOME={home}\" {key}")).unwrap();

@@ -73,7 +73,7 @@ async fn a_one_use_token_that_nobody_used_in_time_has_expired() {
     let refusal = enrol(&server, &handshake_text(token.expose(), "laptop")).await.unwrap_err();
     assert_eq!(refusal.reason, RefusalReason::TokenExpired);
     server.audited("runner.enrol", "expired").await;
-    // The token's owner can still add runners.
+    // The owner can still rotate the runner's token.
     let (status, rotated) = alice.send(reqwest::Method::POST, "/runners/laptop/rotate", json!({})).await;
     assert_eq!(status, 200);
     FakeRunner::connect(&alice.base, rotated["token"].as_str().unwrap(), "laptop").await.unwrap();

@@ -13,7 +13,7 @@ fn run(spec: &str) {
     run_with(spec, &[]);
 }
 
-/// Like `run`, with additional variables for all servers of the spec.
+/// Runs a spec with additional variables for all of its servers.
 fn run_with(spec: &str, variables: &[(&str, &str)]) {
     let output = Command::new("node")
         .arg("node_modules/@playwright/test/cli.js")
@@ -95,7 +95,8 @@ fn nodes() {
     run_with("nodes", &[("SANDBRIDGE_DATABASE", &database), ("SANDBRIDGE_ENCRYPTION_KEY", key)]);
 }
 
-/// The files of the first view, before a panel or the settings are opened: the page and the files that its head names.
+/// The files of the first view, before a panel or the settings are opened: the page, and the files that its head refers
+/// to.
 #[test]
 fn the_first_view_is_small() {
     const MOST_BYTES: usize = 450 * 1024;

@@ -1,4 +1,5 @@
-//! The server itself runs in a container, with the engine's socket mounted: the engine's paths are not its own.
+//! The server itself runs in a container, with the engine's socket mounted: paths on the engine's machine differ from
+//! its own.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -14,7 +15,7 @@ struct Contained {
 }
 
 impl Contained {
-    /// `/data` is a directory of this machine, `/opt/bin` holds the programs.
+    /// `/data` is a directory of this machine; `/opt/bin` contains the programs.
     fn start(options: &[&str]) -> Self {
         ready();
         let data = tempfile::tempdir().unwrap();
@@ -71,7 +72,7 @@ impl Drop for Contained {
 }
 
 #[test]
-fn server_in_a_container_finds_the_engines_paths_by_its_own_mounts() {
+fn server_in_a_container_derives_the_engines_paths_from_its_mounts() {
     let server = Contained::start(&["--docker-workspace-dir", "/data/work"]);
     for (arguments, stdin) in [
         (&["user", "add", "alice", "--password-stdin"][..], PASSWORD),

@@ -1,5 +1,5 @@
-//! Drafts: an answer is shown in one message while it is written, no faster than each messenger allows, and completely in the end, even
-//! if the server dies.
+//! Drafts: an answer is shown in one message while the model writes it, within each messenger's rate limit, and is complete in the end,
+//! even if the server dies.
 
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::world::World;
 
 /// The messengers whose messages can be edited.
 const EDITING: &[&str] = &["discord", "feishu", "matrix", "slack", "telegram"];
-/// The number of words of an answer, which are numbered, and the time that each takes.
+/// The number of numbered words in an answer, and the time that each word takes.
 const WORDS: usize = 90;
 const WORD: Duration = Duration::from_millis(100);
 
@@ -24,7 +24,7 @@ fn text() -> String {
     (0..WORDS).map(|number| format!("w{number:03} ")).collect::<String>().trim_end().to_owned()
 }
 
-/// The bot's messages that begin like an answer, without markup.
+/// The bot's messages that begin like the answer, or that report an interrupted one.
 fn answers(messenger: &dyn Messenger) -> Vec<String> {
     let said = messenger.said().into_iter().map(|said| said.text.trim().to_owned());
     said.filter(|text| text.starts_with("w000") || text.contains('⚠')).collect()
@@ -68,13 +68,13 @@ fn drafted(messenger: &dyn Messenger) {
 }
 
 #[test]
-fn an_answer_grows_in_place_and_no_draft_outlives_its_server_on_each_messenger() {
+fn an_answer_grows_in_place_and_no_draft_remains_after_a_kill_on_each_messenger() {
     on_each(drafted);
 }
 
 /// Tests messengers that refuse requests that come too fast.
 #[test]
-fn answers_that_grow_are_refused_by_no_messengers_limits() {
+fn growing_answers_stay_within_the_messengers_rate_limits() {
     let strict: [Start; 2] = [|| Box::new(Telegram::start()), || Box::new(Slack::start())];
     thread::scope(|scope| {
         for start in strict {
@@ -96,6 +96,6 @@ fn hurried(messenger: &dyn Messenger) {
         (answers.iter().filter(|said| **said == text()).count() == PEOPLE).then_some(())
     });
     assert!(drafts > 0, "{} showed no draft", messenger.kind());
-    assert_eq!(answers(messenger).len(), PEOPLE, "each in one message");
+    assert_eq!(answers(messenger).len(), PEOPLE, "each answer is in one message");
     assert_eq!(messenger.refused(), Vec::<String>::new());
 }

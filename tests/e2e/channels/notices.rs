@@ -47,7 +47,8 @@ fn noticed(messenger: &dyn Messenger) {
     eventually("the refused logins are told", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "alice"]) > 0).then_some(())
     });
-    // After the kill a poll of the old server may still be open, which a messenger may refuse.
+    // A poll of the killed server may still be open, and a messenger may refuse the second one, so this is checked
+    // before the kill.
     assert_eq!(messenger.refused(), Vec::<String>::new());
     for _ in 0..2 {
         world.kill_and_restart(OPEN);
@@ -62,7 +63,8 @@ fn noticed(messenger: &dyn Messenger) {
     eventually("what is new is told", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "bob"]) > 0).then_some(())
     });
-    // A kill between sending a message and recording that sends it twice, marked, on messengers without idempotency keys.
+    // A kill between sending a message and recording it makes the server send the message twice, marked, on messengers
+    // without idempotency keys.
     let unsure = usize::try_from(channel(&world)["unsure"].as_u64().unwrap()).unwrap();
     assert!(told(messenger, &["Too many wrong passwords", "alice"]) <= 1 + unsure);
     assert_eq!(told(messenger, &["nobody-of-this-name"]), 0);

@@ -15,14 +15,14 @@ use rustix::pty::OpenptFlags;
 use tempfile::TempDir;
 use tests::{Person, Server, binaries, process};
 
-/// A user number that no machine uses: the ordinary user, and the other one.
+/// User numbers that no machine uses: the ordinary user, and another user.
 const USER: u32 = 61_234;
 const OTHER: u32 = 61_235;
 
-/// The attackers' processes have small numbers in their namespace: outside, no attacked process has such a number.
+/// The attackers' processes have small numbers in their PID namespace; no attacked process outside has such a number.
 const SMALL_PID: u32 = 2_000;
 
-/// The parts of `/etc` that programs need to run.
+/// The parts of `/etc` that programs need.
 const ETC: &[&str] =
     &["alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "nsswitch.conf"];
 
@@ -52,7 +52,8 @@ const SOCKETS: &[&str] = &[
     "tmp/ssh-agent/agent.1",
 ];
 
-/// Puts the fixture over the machine's own directories, leaks a descriptor as careless starters do, and becomes the user.
+/// Mounts the fixture over the machine's own directories, leaks a descriptor as careless programs do, and becomes the
+/// user.
 const ENTER: &str = "set -e
 for place in run etc opt tmp home; do mount --bind $FIXTURE/$place /$place; done
 mount --bind $FIXTURE/sbin /usr/local/sbin
@@ -127,7 +128,7 @@ impl World {
         }
     }
 
-    /// Makes (or removes) shared objects of the machine: memory, a queue, a key.
+    /// Creates (or removes) shared objects of the machine: memory, a queue, a key.
     fn plant(&self, verb: &str) {
         let (id, probe) = (self.user().to_string(), self.directory.path().join("probe"));
         for (kind, name) in
@@ -161,14 +162,14 @@ impl Drop for World {
     }
 }
 
-/// One attacker's part of the world: a workspace, a directory outside of it, a terminal, and neighbours.
+/// One attacker's part of the world: a workspace, a directory outside of it, a terminal, and neighbouring processes.
 pub(super) struct Site<'a> {
     pub(super) world: &'a World,
     directory: PathBuf,
     terminal: (OwnedFd, String),
     victim: Child,
     other: Child,
-    /// The neighbour that exists to be killed.
+    /// The neighbouring process that exists to be killed.
     pub(super) doomed: Child,
     _listener: UnixListener,
 }
@@ -192,7 +193,7 @@ impl<'a> Site<'a> {
         for place in ["work", "state", "out"] {
             run("chown", &["-R", &world.user().to_string(), directory.join(place).to_str().unwrap()]);
         }
-        // The program is another name of the file that others run.
+        // The runner's program here is a hard link to the file that other runners use.
         chown(directory.join("bin"), Some(world.user()), None).unwrap();
         let terminal = open_terminal(world.user());
         let neighbour = |id: u32| neighbour(id, &out);

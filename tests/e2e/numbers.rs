@@ -1,4 +1,4 @@
-//! The numbers in the specification of the agent's engine: one table of the constants that hold them, each with the test at
+//! The numbers in the specification of the agent's engine: one table of the constants that define them, each with a test at
 //! its boundary.
 
 use std::fs;
@@ -127,8 +127,8 @@ fn each_number_of_the_engine_is_a_constant_with_a_test_at_its_boundary() {
     let tests = sources(&[&root.join("server-bridge"), &root.join("tests")]);
     for (file, constant, test) in NUMBERS {
         let limits = fs::read_to_string(root.join(file)).unwrap();
-        assert!(limits.contains(&format!("pub const {constant}")), "{file} does not say {constant}");
-        assert!(tests.contains(&format!("fn {test}()")), "there is no test {test} of {constant}");
+        assert!(limits.contains(&format!("pub const {constant}")), "{file} does not contain {constant}");
+        assert!(tests.contains(&format!("fn {test}()")), "there is no test {test} for {constant}");
     }
 }
 

@@ -1,4 +1,4 @@
-"""A WebSocket client (RFC 6455) as small as a runner needs it: whole messages, no extension."""
+"""A WebSocket client (RFC 6455) with only the features that a runner needs: whole messages, no extensions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class WebSocket:
         return cls(reader, writer)
 
     def send(self, payload: bytes, opcode: int = BINARY) -> None:
-        """Queues one message; `drain` waits until the connection took it."""
+        """Queues one message; `drain` waits until the connection has taken it."""
         size = len(payload)
         if size < 126:
             header = struct.pack(">BB", 0x80 | opcode, 0x80 | size)
@@ -57,7 +57,7 @@ class WebSocket:
         await self._writer.drain()
 
     async def receive(self) -> bytes | str:
-        """The next message, put together from its fragments; pings are answered on the way."""
+        """Returns the next message, assembled from its fragments; answers pings in between."""
         message, kind = bytearray(), 0
         while True:
             first, second = await self._reader.readexactly(2)
@@ -79,12 +79,12 @@ class WebSocket:
                     return message.decode() if kind == TEXT else bytes(message)
 
     def abort(self) -> None:
-        """Drops the connection without a word."""
+        """Drops the connection without a close frame."""
         self._writer.transport.abort()
 
 
 def _masked(payload: bytes, mask: bytes) -> bytes:
-    """The payload XORed with the repeated mask: as one large number, since a loop over bytes is slow."""
+    """Returns the payload XORed with the repeated mask, computed as one large number, since a loop over bytes is slow."""
     size = len(payload)
     repeated = (mask * (size // 4 + 1))[:size]
     return (int.from_bytes(payload, "little") ^ int.from_bytes(repeated, "little")).to_bytes(size, "little")

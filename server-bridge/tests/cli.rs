@@ -242,7 +242,7 @@ fn a_chat_whose_connection_breaks_while_a_command_runs_ends_with_125() {
 }
 
 #[test]
-fn ctrl_c_while_a_message_is_posted_cancels_what_it_began() {
+fn ctrl_c_while_a_message_is_posted_cancels_its_command() {
     let mut test = ChatUnderTest::start();
     test.ctrl_c();
     test.answer(RUNNING);

@@ -231,7 +231,7 @@ fn indexed() -> Row {
         let path = format!("/knowledge/collections/texts/documents?name={at}.txt");
         assert_eq!(client.send("POST", &path, text.as_bytes()).status, 202);
     }
-    eventually("all is indexed", PATIENCE, || {
+    eventually("everything is indexed", PATIENCE, || {
         let collection = client.call("GET", "/knowledge/collections/texts").json();
         assert_eq!(collection["failed"], 0, "{collection}");
         (collection["waiting"] == 0).then_some(())

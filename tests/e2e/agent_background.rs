@@ -58,7 +58,7 @@ fn kills_of_the_server_repeat_nothing_and_each_end_is_reported_once() {
             std::thread::sleep(Duration::from_millis(random.within(0..1_200)));
             kill(&mut world, &model);
         }
-        eventually("nothing is at work", PATIENCE, || {
+        eventually("nothing is in progress", PATIENCE, || {
             let agents = world.agents();
             let are_done = agents.len() == 2 && agents.iter().all(|agent| agent["status"] == "done");
             let goes_on = |message: &Value| {

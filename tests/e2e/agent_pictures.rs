@@ -122,6 +122,6 @@ fn the_swift_model_titles_a_chat_after_its_first_answer() {
     let other = new_chat(&client, "ask");
     say(&client, &other, "another question");
     ended(&client, &other, 1);
-    eventually("a title is asked for", PATIENCE, || (asked().len() == 2).then_some(()));
+    eventually("a title is requested", PATIENCE, || (asked().len() == 2).then_some(()));
     assert_eq!((title(&other), title(&chat)), ("another question".to_owned(), "Flaky test in CI".to_owned()));
 }

@@ -261,7 +261,7 @@ fn an_answer_restarts_in_its_message_and_is_given_up_after_the_fourth_kill() {
     let log = world.server.home().join("sandbridge.db-wal");
     for number in 1..=4 {
         let words = format!("This is try {number}");
-        eventually("it is said again", PATIENCE, || {
+        eventually("the answer is restarted", PATIENCE, || {
             let shown = chat.messages().into_iter().find(|message| message["id"] == answer).unwrap();
             let live = shown["live"].as_array()?.iter().map(|piece| piece["text"].as_str().unwrap());
             (shown["text"] == "" && live.collect::<String>() == words).then_some(())

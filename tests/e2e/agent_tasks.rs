@@ -96,7 +96,7 @@ fn a_command_on_a_machine_lost_during_the_turn_is_audited() {
     let model = ScriptedModel::start(move |asked| match asked.results().len() {
         0 => Reply::Call(vec![("Shell", json!({"command": "touch begun"}))]),
         1 => {
-            eventually("the machine is gone", PATIENCE, || waits.load(Ordering::SeqCst).then_some(()));
+            eventually("the machine is offline", PATIENCE, || waits.load(Ordering::SeqCst).then_some(()));
             Reply::Call(vec![("Shell", json!({"command": "echo nowhere"}))])
         }
         _ => Reply::Say("there is no machine".to_owned()),
@@ -109,7 +109,7 @@ fn a_command_on_a_machine_lost_during_the_turn_is_audited() {
     say(&client, &chat, "work");
     eventually("the first one ran", PATIENCE, || machine.workspace().join("begun").exists().then_some(()));
     machine.stop();
-    eventually("the server knows", PATIENCE, || (!alice.is_online("laptop")).then_some(()));
+    eventually("the server notices the disconnect", PATIENCE, || (!alice.is_online("laptop")).then_some(()));
     is_gone.store(true, Ordering::SeqCst);
     let entry = eventually("it is in the audit trail", PATIENCE, || {
         let trail = client.call("GET", "/audit?action=exec&limit=10").json();

@@ -316,7 +316,7 @@ fn an_agent_adds_a_schedule_only_if_its_user_approves_and_never_sees_a_secret() 
 }
 
 #[test]
-fn an_automation_is_its_users_own_and_no_key_makes_one() {
+fn an_automation_is_private_to_its_user_and_no_key_creates_one() {
     let world = World::new(|_| Reply::Say("done".to_owned()));
     let bob = world.server.person("bob");
     world.run(&["cron", "add", "mine", "hello", "--every", "1h"]);

@@ -179,7 +179,7 @@ fn guessing_passwords_is_rate_limited() {
 }
 
 #[test]
-fn server_that_cannot_start_says_why_in_one_line() {
+fn a_server_that_cannot_start_reports_why_in_one_line() {
     let server = Server::start();
     let address = server.url().trim_start_matches("http://");
     let start = |home: &str, listen: &str| {
@@ -198,7 +198,7 @@ fn server_that_cannot_start_says_why_in_one_line() {
 }
 
 #[test]
-fn unreachable_server_and_bad_names_are_clear() {
+fn an_unreachable_server_and_invalid_names_are_clear_errors() {
     let server = Server::start();
     let alice = server.person("alice");
     let unreachable = alice.run(&["--server", "http://127.0.0.1:9", "exec", "--", "true"]);

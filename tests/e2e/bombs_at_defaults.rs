@@ -247,7 +247,7 @@ fn a_machine_without_a_mechanism_reports_that_and_counts() {
         // A process whose parent exits first is ended too.
         let left = format!("({SLOW_CROWD}) > /dev/null 2>&1 &");
         assert_eq!(scene.alice.run(&["exec", "--", "sh", "-c", &left]).code, 0);
-        tests::eventually("what was left behind is ended", Duration::from_secs(60), || {
+        tests::eventually("the processes left behind have ended", Duration::from_secs(60), || {
             let count = scene.alice.run(&["exec", "--", "sh", "-c", "ls -d /proc/[0-9]* | wc -l"]).stdout;
             count.trim().parse::<u32>().is_ok_and(|count| count < 20).then_some(())
         });

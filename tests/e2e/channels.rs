@@ -119,7 +119,7 @@ fn a_picture_from_telegram_is_stored_and_its_markup_and_buttons_are_used() {
     reads(&telegram, "Shell needs your approval");
     let ask = telegram.said().into_iter().find(|said| !said.labels.is_empty()).unwrap();
     Messenger::press(&telegram, STRANGER, &ask, "Allow");
-    eventually("the other one is told", PATIENCE, || {
+    eventually("the other person is refused", PATIENCE, || {
         telegram.answered().iter().any(|(_, text)| text.contains("somebody else")).then_some(())
     });
     assert!(!world.path("made.txt").exists());
@@ -155,14 +155,14 @@ fn a_turn_may_ask_more_questions_than_qq_allows_replies() {
     qq.say(0, "make them");
     let mut answered = Vec::new();
     for number in 0..QUESTIONS {
-        let ask = eventually(&format!("question {number} comes"), PATIENCE, || {
+        let ask = eventually(&format!("question {number} arrives"), PATIENCE, || {
             let is_new = |said: &messenger::Said| !said.labels.is_empty() && !answered.contains(&said.at);
             qq.said().into_iter().find(is_new)
         });
         answered.push(ask.at);
         qq.press(0, &ask, "Allow");
     }
-    eventually("the answer comes", PATIENCE, || {
+    eventually("the answer arrives", PATIENCE, || {
         qq.said().iter().any(|said| said.text.contains("all done")).then_some(())
     });
     assert_eq!(std::fs::read_to_string(world.path("made.txt")).unwrap(), "0\n1\n2\n3\n4\n5\n");

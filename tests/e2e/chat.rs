@@ -66,7 +66,7 @@ fn large_output_is_stored_completely_in_the_sandbox() {
 }
 
 #[test]
-fn slash_commands_answer() {
+fn slash_commands_are_answered() {
     let server = Server::start();
     let alice = server.person("alice");
     let _machine = Machine::start(&server, &alice, "laptop");
@@ -174,7 +174,9 @@ fn goes_on(before_the_restart: impl Fn(&Server)) {
     let command = r#"{"text": "!echo before; until [ -e go ]; do sleep 0.1; done; echo after; exit 3"}"#;
     let answer = client.send("POST", &format!("/chats/{chat}/messages"), command.as_bytes());
     assert_eq!(answer.status, 202, "{answer:?}");
-    eventually("it wrote", Duration::from_secs(60), || (shown()["text"] == "before\n").then_some(()));
+    eventually("the command has written", Duration::from_secs(60), || {
+        (shown()["text"] == "before\n").then_some(())
+    });
     before_the_restart(&server);
     server.restart(&["--docker", "off"]);
     assert_eq!(shown()["exec"]["status"], "running");
@@ -199,7 +201,9 @@ fn a_command_on_the_server_itself_is_cancelled_when_the_server_stops() {
     let shown = || client.call("GET", &format!("/chats/{chat}/messages")).json()["messages"][1].clone();
     let command = br#"{"text": "!echo before; sleep 300"}"#;
     assert_eq!(client.send("POST", &format!("/chats/{chat}/messages"), command).status, 202);
-    eventually("it wrote", Duration::from_secs(20), || (shown()["text"] == "before\n").then_some(()));
+    eventually("the command has written", Duration::from_secs(20), || {
+        (shown()["text"] == "before\n").then_some(())
+    });
     server.restart(&options);
     let message = shown();
     assert_eq!((&message["text"], &message["exec"]["status"]), (&"before\n".into(), &"cancelled".into()));

@@ -88,7 +88,7 @@ fn a_token_on_the_command_line_is_removed_from_it() {
 }
 
 #[test]
-fn runner_cannot_be_signalled_traced_or_undone() {
+fn the_runner_cannot_be_killed_and_its_confinement_cannot_be_undone() {
     let (_server, alice, machine) = setup();
     let pids = format!("1 {} {}", machine.guardian_pid(), machine.runner_pid());
     shell(&alice, &format!("for p in {pids} $PPID; do kill -9 $p 2>/dev/null; done; true"));

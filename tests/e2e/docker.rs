@@ -98,7 +98,7 @@ fn each_user_has_one_container_of_their_own() {
 }
 
 #[test]
-fn container_is_set_up_as_promised() {
+fn container_is_set_up_as_documented() {
     let (_server, alice, cleanup) = start();
     shell(&alice, "true");
     let container = cleanup.containers().remove(0);

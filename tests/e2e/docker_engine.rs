@@ -31,7 +31,7 @@ fn engine_dies_under_a_command(engine: &mut OwnEngine, alice: &Person) -> (Vec<S
     let mut lines = BufReader::new(client.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert_eq!(lines.next().as_deref(), Some("begun"));
     engine.kill();
-    let told = eventually("the dead engine is told", Duration::from_secs(60), || {
+    let told = eventually("the dead engine is reported", Duration::from_secs(60), || {
         let since = Instant::now();
         let output = alice.run(&["exec", "--", "true"]);
         assert!(output.code == 125 && since.elapsed() < Duration::from_secs(60), "{output:?}");

@@ -36,7 +36,7 @@ impl Contained {
         arguments.extend(options);
         let container = docker(&arguments).unwrap().trim().to_owned();
         let contained = Self { container, data };
-        eventually("the contained server answers", Duration::from_secs(60), || {
+        eventually("the server in the container answers", Duration::from_secs(60), || {
             docker(&["exec", &contained.container, "wget", "-q", "-O-", "http://127.0.0.1:8080/healthz"])
         });
         contained

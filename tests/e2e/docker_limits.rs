@@ -50,7 +50,7 @@ fn limits_hold(alice: &Person) {
         ["fork", "reached the limit of 40 processes"].iter().any(|words| bomb.stderr.contains(words));
     assert!(is_told, "more processes than the limit: {}", bomb.stderr);
     let still = || alice.run(&["exec", "--", "sh", "-c", "true; ls > /dev/null; echo still here"]).stdout;
-    eventually("there is room again", Duration::from_secs(60), || (still() == "still here\n").then_some(()));
+    eventually("there is space again", Duration::from_secs(60), || (still() == "still here\n").then_some(()));
 }
 
 fn capabilities_are_the_listed_ones(alice: &Person) {

@@ -124,7 +124,7 @@ fn hostile_image_changes_neither_the_containers_runner_nor_its_rights() {
 }
 
 #[test]
-fn nobody_reaches_a_container_without_a_session() {
+fn a_container_cannot_be_used_without_a_session() {
     let server = Server::start();
     let anonymous = tests::http::Client::anonymous(&server);
     for (method, path) in [

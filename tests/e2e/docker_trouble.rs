@@ -89,7 +89,7 @@ fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     docker(&["pause", &container]).unwrap();
     // Output that was sent before the link was found dead waits for the link, as the counting command does; later
     // requests fail at once.
-    let told = eventually("the pause is told", Duration::from_secs(120), || {
+    let told = eventually("the pause is reported", Duration::from_secs(120), || {
         let mut asking = alice.command(&["exec", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
         let asked = Instant::now();
         while asking.try_wait().unwrap().is_none() && asked.elapsed() < Duration::from_secs(2) {

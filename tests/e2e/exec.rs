@@ -153,7 +153,7 @@ fn interrupt_cancels_the_command() {
     process::signal(child.id() as i32, rustix::process::Signal::INT);
     let status = child.wait().unwrap();
     assert!(!status.success(), "{status:?}");
-    eventually("the command is gone", Duration::from_secs(60), || {
+    eventually("the command has ended", Duration::from_secs(60), || {
         process::with_marker(&marker).is_empty().then_some(())
     });
 }
@@ -207,7 +207,9 @@ fn many_execs_leave_no_zombie_and_no_descriptor() {
     for _ in 0..count {
         assert_eq!(person.run(&["exec", "--", "sh", "-c", "setsid true & :"]).code, 0);
     }
-    eventually("descriptors are back", Duration::from_secs(60), || (descriptors() <= before).then_some(()));
+    eventually("all descriptors are closed", Duration::from_secs(60), || {
+        (descriptors() <= before).then_some(())
+    });
     eventually("no zombie is left", Duration::from_secs(60), || {
         process::children(runner).is_empty().then_some(())
     });

@@ -94,7 +94,7 @@ impl Stage {
 
     /// The execs whose command contains this word, after all of them have ended.
     fn ended(&self, word: &str) -> Vec<Value> {
-        eventually("all of it has ended", PATIENCE, || {
+        eventually("all execs have ended", PATIENCE, || {
             let execs = self.execs(word);
             execs.iter().all(|exec| exec["status"] != "running").then_some(execs)
         })

@@ -261,7 +261,7 @@ fn a_call_waits_for_an_offline_machine_but_not_for_a_revoked_one() {
     assert_eq!(team.said().len(), 1);
     drop(machine);
 
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
+    eventually("the machine is offline", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
     let call = team.post(&team.world.alice, "@builder again")["calls"][0]["id"].clone();
     team.until_call(&call, "waiting");
     team.world.run(&["runner", "revoke", "box"]);

@@ -274,7 +274,7 @@ fn kills_of_the_server_duplicate_and_lose_no_files() {
         let run =
             team.begin("1. @coder: make it [outputs out/] [retries 5]\n2. @writer: read it [retries 5]\n");
         // Each kill is at another moment of the hand-over, which takes some hundred milliseconds from here on.
-        let begun = eventually("the files are on their way", PATIENCE, || {
+        let begun = eventually("the files are in transit", PATIENCE, || {
             let shown = team.run(&run);
             (shown["steps"][1]["received"] != Value::Null || shown["state"] == "done").then_some(shown)
         });

@@ -177,7 +177,7 @@ fn a_second_process_in_a_directory_joins_even_if_they_start_together() {
 }
 
 #[test]
-fn no_process_outlives_it_however_it_ends() {
+fn no_process_outlives_the_here_command_however_it_ends() {
     for signal in [Signal::KILL, Signal::TERM, Signal::HUP] {
         let world = World::new();
         let mut terminal = Terminal::start(world.here(&["--lines"]), 24, 80);
@@ -197,7 +197,7 @@ fn no_process_outlives_it_however_it_ends() {
             let is_over = world.processes().is_empty() && process::with_command("sleep 7411").is_empty();
             (is_over && TcpStream::connect(&address).is_err()).then_some(())
         };
-        eventually("all of it is gone", PATIENCE, is_over);
+        eventually("everything has ended", PATIENCE, is_over);
         // A killed process does not get in the way.
         let again = world.says(&[], "!echo again\n");
         assert_eq!((again.code, again.stdout.trim()), (0, "again"), "{}", again.stderr);

@@ -276,7 +276,7 @@ fn only_named_hosts_are_reached_and_each_refusal_says_what_to_do() {
     let Private { mut inner, .. } = private;
     inner.stop();
     put(&url, "inner").unwrap();
-    eventually("it is known to be away", PATIENCE, || {
+    eventually("the runner is known to be offline", PATIENCE, || {
         let (is_fine, told) = tools.call("x", json!({}));
         (!is_fine && told.contains("offline")).then_some(())
     });

@@ -177,7 +177,7 @@ fn a_folder_of_a_runner_is_synced_and_missing_files_need_confirmation() {
     // The runner is offline, and the collection's state says so.
     world.machine.stop();
     run(&world.alice, &["sync", "docs"]);
-    eventually("the runner is missed", PATIENCE, || {
+    eventually("the runner is reported as unreachable", PATIENCE, || {
         run(&world.alice, &["show", "docs"]).contains("could not be reached").then_some(())
     });
 }

@@ -220,7 +220,7 @@ fn a_command_sent_before_the_runner_is_back_after_a_restart_waits_for_it() {
     }
     // A runner that was disconnected before the restart is offline at once.
     drop(machine);
-    eventually("the server knows that it is gone", SILENT_WITHIN, || {
+    eventually("the server notices the disconnect", SILENT_WITHIN, || {
         (!alice.is_online("laptop")).then_some(())
     });
     server.restart(&["--docker", "off"]);

@@ -40,7 +40,7 @@ fn memory_does_not_grow_for_a_client_that_stopped_reading() {
     let programs = [server.pid(), machine.runner_pid(), caller.id() as i32];
     let resident = || programs.map(process::resident_kib);
     let mut before = resident();
-    eventually("all that is under way has filled", Duration::from_secs(60), || {
+    eventually("all buffers are full", Duration::from_secs(60), || {
         thread::sleep(LOOK);
         let now = resident();
         (std::mem::replace(&mut before, now) == now).then_some(())
@@ -141,7 +141,7 @@ fn many_commands_in_a_row_leave_nothing_behind() {
     eventually("no child and no descriptor is left", Duration::from_secs(60), || {
         at_rest().filter(|now| *now <= before)
     });
-    eventually("memory is back", Duration::from_secs(60), || {
+    eventually("the memory is released", Duration::from_secs(60), || {
         (process::resident_kib(runner) <= resident + FLAT_KIB).then_some(())
     });
 }

@@ -70,7 +70,7 @@ fn a_prompt_of_a_server_is_a_slash_command() {
         refused.json()
     );
     say(&client, &chat, "/help");
-    eventually("the list", PATIENCE, || {
+    eventually("the usage is shown", PATIENCE, || {
         messages(&client, &chat).iter().any(|message| message.to_string().contains(usage)).then_some(())
     });
     let begun = encode("/everything:completable-prompt Eng");
@@ -121,7 +121,7 @@ fn a_server_of_either_era_can_ask_the_model_if_its_user_allows_it() {
 }
 
 #[test]
-fn what_a_server_logs_during_a_call_is_shown() {
+fn a_servers_log_messages_during_a_call_are_shown() {
     let world = World::new(calls(vec![("mcp__logs__work", json!({}))]));
     world.put("logs.py", include_str!("../fixtures/mcp_logs.py"));
     world.run(&["mcp-server", "add", "logs", "--", "python3", "logs.py"]);

@@ -136,7 +136,7 @@ fn run(person: &Person, arguments: &[&str]) {
 }
 
 #[test]
-fn real_servers_work_in_a_container_and_one_that_is_killed_is_started_again() {
+fn published_servers_work_in_a_container_and_a_killed_one_is_restarted() {
     let python = image();
     let python = python.to_str().unwrap();
     let script = [

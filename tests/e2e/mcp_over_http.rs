@@ -45,7 +45,7 @@ impl Drop for OverHttp {
 }
 
 #[test]
-fn a_server_over_http_is_reached_through_the_guard_only() {
+fn a_server_over_http_is_reached_only_at_allowed_addresses() {
     let http = OverHttp::start();
     let url = format!("http://127.0.0.1:{}/mcp", http.1);
     let sum = || calls(vec![("mcp__far__get-sum", json!({"a": 1, "b": 2}))]);

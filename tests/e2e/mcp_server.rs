@@ -238,7 +238,7 @@ fn a_cancelled_call_ends_its_command_and_progress_is_reported_before() {
         official.ask(json!({"do": "cancel", "call": call}));
         let cancelled = official.end(call);
         assert!(cancelled["error"].as_str().unwrap().contains("the test wants it to stop"), "{cancelled}");
-        eventually("the command is gone", WITHIN, || {
+        eventually("the command has ended", WITHIN, || {
             process::with_command(&sleeping).is_empty().then_some(())
         });
 
@@ -290,7 +290,7 @@ fn two_sessions_work_in_parallel_and_a_task_outlives_its_session() {
     let started = official.call("one", "task_start", json!({"command": "echo up; sleep 87654"}));
     let id = started["structuredContent"]["id"].as_str().unwrap().to_owned();
     official.ask(json!({"do": "close", "name": "one"}));
-    let read = eventually("the task has spoken", WITHIN, || {
+    let read = eventually("the task has printed its output", WITHIN, || {
         let read = official.call("two", "task_read", json!({"id": id}));
         (text(&read) == "up\n").then_some(read)
     });
@@ -305,7 +305,7 @@ fn two_sessions_work_in_parallel_and_a_task_outlives_its_session() {
     });
 
     machine.stop();
-    eventually("the runner is gone", WITHIN, || (!person.is_online("laptop")).then_some(()));
+    eventually("the runner is offline", WITHIN, || (!person.is_online("laptop")).then_some(()));
     let offline = official.call("two", "exec", json!({"command": "true"}));
     assert!(
         offline["isError"] == true && text(&offline).starts_with("runner laptop is offline"),

@@ -172,7 +172,7 @@ fn the_whole_call_is_shown_before_it_is_allowed() {
     );
     eventually("it is called", PATIENCE, || (world.last_result() == "hello there").then_some(()));
     say(&client, &chat, "again");
-    eventually("it is not asked about again", PATIENCE, || {
+    eventually("no approval is needed again", PATIENCE, || {
         let ended =
             messages(&client, &chat).iter().filter(|message| message["text"] == "that is all").count();
         (ended == 2).then_some(())

@@ -147,7 +147,7 @@ fn shows(asked: &Asked) -> Reply {
 }
 
 #[test]
-fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
+fn none_of_two_hundred_forgotten_memories_can_be_found() {
     let model = ScriptedModel::start(shows);
     let server = Server::start_in_a_file(&[&["--docker", "off"], &model.options("openai")[..]].concat());
     let alice = server.person("alice");
@@ -233,7 +233,7 @@ fn of_two_hundred_forgotten_memories_none_is_found_by_any_path() {
     }
     let found = client.call("GET", &format!("/chats?query={SECRET}"));
     assert!(found.status == 200 && !holds(&found.body), "{found:?}");
-    eventually("the database's file has none of it", PATIENCE, || {
+    eventually("the database file no longer contains it", PATIENCE, || {
         ["sandbridge.db", "sandbridge.db-wal"].iter().all(|file| !holds(&bytes(file))).then_some(())
     });
     let backup = folder.path().join("backup");

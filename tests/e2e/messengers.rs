@@ -75,7 +75,7 @@ fn the_official_client_of_slack_accepts_the_stand_in() {
     let asked = eventually("the bot asks", PATIENCE, || stand_in.messages().first().cloned());
     stand_in.press("U1", &asked, "yes-1");
     eventually("it answers the press with a file", PATIENCE, || stand_in.files().first().cloned());
-    eventually("what was not acknowledged came again", PATIENCE, || {
+    eventually("the unacknowledged event is redelivered", PATIENCE, || {
         (stand_in.acknowledged() == 3).then_some(())
     });
     stand_in.disconnect("refresh_requested");
@@ -104,7 +104,7 @@ fn the_official_client_of_discord_accepts_the_stand_in() {
     let api = stand_in.api();
     let client = thread::spawn(move || official::node("discord.mjs", &[&api, discord::TOKEN]));
     let asked = eventually("the bot asks", PATIENCE, || stand_in.messages().first().cloned());
-    eventually("it beats", PATIENCE, || (stand_in.beats() > 2).then_some(()));
+    eventually("heartbeats arrive", PATIENCE, || (stand_in.beats() > 2).then_some(()));
     stand_in.press("1", &asked, "yes-1");
     eventually("it answers the press with a file", PATIENCE, || {
         stand_in.messages().into_iter().find(|message| message.file.is_some())

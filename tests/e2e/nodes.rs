@@ -274,7 +274,7 @@ fn a_draining_node_finishes_its_answers_and_accepts_no_new_users() {
     });
     assert!(reason.contains("the server is draining"), "{reason}");
     // The node first stops taking new requests, and records its drain afterwards.
-    eventually("the others know", PATIENCE, || {
+    eventually("the other nodes know of the drain", PATIENCE, || {
         (client.call("GET", "/nodes").json()[0]["state"] == "draining").then_some(())
     });
     may_end.store(true, Ordering::Release);

@@ -245,8 +245,9 @@ fn a_frozen_home_is_replaced_and_changes_nothing_when_it_wakes_up() {
     // The late request is forwarded to the new home, refused, or cut off: it is never done twice, and never alongside
     // the new home.
     let late = late.join().unwrap();
-    let after =
-        eventually("its change is whole or missing", PATIENCE, || Some(messages(&client, &chat).len()));
+    let after = eventually("the late change is complete or absent", PATIENCE, || {
+        Some(messages(&client, &chat).len())
+    });
     match late {
         Ok(200..=299) => assert!(after > before),
         Ok(503) | Err(_) => {}

@@ -173,7 +173,7 @@ fn results_during_a_database_outage_are_recorded_afterwards() {
             .then_some(())
     });
     crate::agent::say(&client, &chat, "go");
-    eventually("the database is away", PATIENCE, || is_away.load(Ordering::Acquire).then_some(()));
+    eventually("the database is down", PATIENCE, || is_away.load(Ordering::Acquire).then_some(()));
     // The command ends meanwhile, and its result cannot be recorded, so it does not count as done.
     fs::write(machine.workspace().join("go"), "").unwrap();
     for _ in 0..2 {

@@ -256,7 +256,7 @@ fn a_command_whose_caller_died_during_an_outage_is_cancelled_afterwards() {
     server.restart(&["--docker", "off"]);
     machine.wait_online(&alice, "laptop");
     assert!(alice.run(&["ps"]).stdout.contains(&marker), "the command still runs, and is listed");
-    tests::eventually("the command is gone", Duration::from_secs(60), || {
+    tests::eventually("the command has ended", Duration::from_secs(60), || {
         process::with_marker(&format!("sleep {marker}")).is_empty().then_some(())
     });
     tests::eventually("it is on record", Duration::from_secs(60), || {

@@ -107,7 +107,7 @@ fn a_deny_rule_applies_in_every_mode_to_a_turn_resumed_after_a_kill() {
     let chats = MODES.map(|mode| new_chat(&client, mode));
     for (number, chat) in chats.iter().enumerate() {
         say(&client, chat, "go");
-        eventually("its model is silent", PATIENCE, || {
+        eventually("the model is silent", PATIENCE, || {
             (model.asked().len() == 2 * (number + 1)).then_some(())
         });
     }
@@ -137,7 +137,7 @@ fn a_deny_rule_added_during_a_wait_for_approval_applies_after_a_kill() {
     let client = Client::login(&server, "alice");
     let chat = new_chat(&client, "ask");
     say(&client, &chat, "go");
-    eventually("the call is asked about", PATIENCE, || {
+    eventually("the call needs an approval", PATIENCE, || {
         messages(&client, &chat).iter().any(|message| message["agent"]["status"] == "asking").then_some(())
     });
     deny_touch(&alice);
@@ -340,7 +340,7 @@ fn a_deny_rule_added_during_a_wait_for_approval_applies() {
     let client = Client::login(&server, "alice");
     let chat = new_chat(&client, "ask");
     say(&client, &chat, "go");
-    let card = eventually("the call is asked about", PATIENCE, || {
+    let card = eventually("the call needs an approval", PATIENCE, || {
         messages(&client, &chat).into_iter().find(|message| message["agent"]["status"] == "asking")
     });
     deny_touch(&alice);

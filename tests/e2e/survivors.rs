@@ -66,7 +66,8 @@ fn told_lost(mut caller: Child, what: &str) {
         std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
         String::from_utf8_lossy(&beginning).into_owned()
     });
-    let code = eventually(&format!("{what}: the caller is told"), PROMPTLY, || caller.try_wait().unwrap());
+    let code =
+        eventually(&format!("{what}: the caller is notified"), PROMPTLY, || caller.try_wait().unwrap());
     let mut error = String::new();
     caller.stderr.take().unwrap().read_to_string(&mut error).unwrap();
     let beginning = beginning.join().unwrap();
@@ -101,7 +102,7 @@ fn killed_runner_leaves_nothing_and_is_restarted() {
     let caller = start_tree(&alice, &marker);
     process::signal(machine.runner_pid(), Signal::KILL);
     gone(&marker);
-    eventually("the guardian starts it again", BACK_WITHIN, || {
+    eventually("the guardian restarts the runner", BACK_WITHIN, || {
         (alice.run(&["exec", "--", "true"]).code == 0).then_some(())
     });
     told_lost(caller, "killed runner");

@@ -92,7 +92,7 @@ fn sane(tmux: &Tmux) {
     tmux.press(&["C-u"]);
     tmux.types("clear; stty -a; echo looked");
     tmux.press(&["Enter"]);
-    let screen = tmux.becomes("stty says", |screen| screen.contains("\nlooked"));
+    let screen = tmux.becomes("the output of stty", |screen| screen.contains("\nlooked"));
     for mode in [" icanon", " echo", " isig", " opost"] {
         assert!(screen.replace('\n', " ").contains(mode), "{mode} in {screen}");
     }

@@ -11,7 +11,7 @@ async fn scrape(server: &TestServer, client: &TestClient) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn only_administrators_and_programs_with_a_key_of_theirs_see_the_metrics() {
+async fn only_administrators_and_programs_with_their_keys_see_the_metrics() {
     let server = TestServer::start().await;
     let (admin, bob) = (server.admin("admin").await, server.user("bob").await);
     let answer = Client::new().get(server.url("/metrics")).send().await.unwrap();

@@ -69,7 +69,7 @@ async fn an_older_runner_is_shown_with_the_newer_version_and_updates_on_request(
 }
 
 #[tokio::test]
-async fn only_three_numbers_that_are_smaller_are_older() {
+async fn only_a_smaller_three_part_version_counts_as_older() {
     let (server, _file) = server().await;
     let alice = server.user("alice").await;
     let token = alice.add_runner("laptop").await;

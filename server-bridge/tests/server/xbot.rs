@@ -101,7 +101,7 @@ fn serve(mut socket: Socket) -> JoinHandle<()> {
 }
 
 #[tokio::test]
-async fn such_a_runner_is_shown_as_unconfined_and_works_like_any_other() {
+async fn an_xbot_runner_is_shown_as_unconfined_and_works_like_any_other() {
     let server = TestServer::start().await;
     let alice = server.user("alice").await;
     let socket = connect(&alice).await;

@@ -175,7 +175,7 @@ fn a_question_that_waited_is_asked_again_in_its_place_and_the_call_runs_once() {
     let before = asks(&world)["id"].clone();
     world.kill();
     let body = json!({"message_id": before, "allow": true}).to_string();
-    eventually("the answer counts", PATIENCE, || {
+    eventually("the answer is accepted", PATIENCE, || {
         let path = format!("/chats/{chat}/approvals");
         (world.client.send("POST", &path, body.as_bytes()).status < 300).then_some(())
     });
@@ -230,7 +230,7 @@ fn a_call_with_unknown_outcome_is_repeated_only_with_approval_in_mode_ask() {
     listener.set_nonblocking(true).unwrap();
     let url = format!("http://{}/file", listener.local_addr().unwrap());
     let accepted = |listener: &TcpListener| {
-        eventually("the address is asked for", PATIENCE, || listener.accept().ok().map(|(asked, _)| asked))
+        eventually("the URL is requested", PATIENCE, || listener.accept().ok().map(|(asked, _)| asked))
     };
     let mut world = World::new(move |asked| match asked.results().first() {
         None => Reply::Call(vec![("DownloadFile", json!({"url": url, "path": "file"}))]),
@@ -247,7 +247,7 @@ fn a_call_with_unknown_outcome_is_repeated_only_with_approval_in_mode_ask() {
         };
         let answers = |world: &World, asked: &Value, allow: bool| {
             let body = json!({"message_id": asked["id"], "allow": allow}).to_string();
-            eventually("the answer counts", PATIENCE, || {
+            eventually("the answer is accepted", PATIENCE, || {
                 let path = format!("/chats/{chat}/approvals");
                 (world.client.send("POST", &path, body.as_bytes()).status < 300).then_some(())
             });

@@ -75,7 +75,7 @@ fn a_messengers_group_gives_no_access_to_an_agent() {
     chooses(&telegram, &ask, "Deny");
     in_group(&telegram, ALICE, &format!("@writer do it\n{}", wish(&[send])), json!({}));
     reads(&telegram, "there is no tool");
-    eventually("all is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
+    eventually("everything is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
     assert_eq!(team.calls(), Vec::<Value>::new(), "no agent was asked");
     for workspace in [team.world.machine.workspace(), team.desk.workspace()] {
         assert!(!workspace.join("crossed").exists() && !workspace.join("allowed").exists());

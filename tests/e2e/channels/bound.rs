@@ -76,7 +76,7 @@ fn a_messengers_group_shares_the_log_of_its_bound_group_over_kills() {
     }
     let last = reads(&telegram, &format!("bob: round {} from the page", KILLS - 1));
     assert_eq!(last.chat, GROUP);
-    eventually("all is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
+    eventually("everything is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
     let texts = shown(&telegram);
     let mut doubled = 0;
     for round in 0..KILLS {
@@ -149,7 +149,7 @@ fn a_stranger_in_a_bound_group_can_ask_nobody_and_members_answer_gates_there() {
     reads(&telegram, "You are not in the group");
     team.world.run(&["group", "delete", &team.group]);
     in_group(&telegram, ALICE, "@coder and I?", json!({}));
-    eventually("all is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
+    eventually("everything is read", PATIENCE, || (telegram.unconfirmed() == 0).then_some(()));
     in_group(&telegram, ALICE, "/group on", json!({}));
     reads(&telegram, "This group is on");
     let asked: Vec<Value> =
@@ -224,15 +224,15 @@ fn gates_have_buttons_and_each_answer_is_reported_once_over_kills() {
         for (label, _) in buttons(&asked) {
             presses(&telegram, OTHER, &asked, &label);
         }
-        let told = eventually("the stranger is told", PATIENCE, || {
+        let told = eventually("the stranger gets a reply", PATIENCE, || {
             Some(telegram.answered().split_off(refused)).filter(|told| told.len() == labels.len())
         });
-        assert!(told.iter().all(|(_, text)| text.contains("the button is for somebody else")), "{told:?}");
+        assert!(told.iter().all(|(_, text)| text.contains("for somebody else")), "{told:?}");
         assert_eq!(team.run(&run)["gate"], gate, "a stranger changes nothing");
         // One gate is answered in the messenger, and one elsewhere.
         if round % 2 == 0 {
             presses(&telegram, BOB, &asked, "Approve");
-            eventually("the press is taken", PATIENCE, || team.run(&run)["gate"].is_null().then_some(()));
+            eventually("the press is accepted", PATIENCE, || team.run(&run)["gate"].is_null().then_some(()));
         } else {
             team.answer(&team.bob, &gate, &["approve"]);
         }
@@ -240,9 +240,9 @@ fn gates_have_buttons_and_each_answer_is_reported_once_over_kills() {
         connected(&team.world);
         let line = format!("bob answered question {id}: approve.");
         let count = || shown(&telegram).iter().filter(|text| **text == line).count();
-        eventually("the conversation is told", PATIENCE, || (count() > 0).then_some(()));
+        eventually("the conversation gets a message", PATIENCE, || (count() > 0).then_some(()));
         team.until_run(&run, "done");
-        eventually("all is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
+        eventually("everything is sent", PATIENCE, || (channel(&team.world)["waiting"] == 0).then_some(()));
         doubled += count() - 1;
         let asked = telegram.messages().into_iter().find(|message| message.id == asked.id).unwrap();
         assert!(buttons(&asked).is_empty() && text(&asked).ends_with(&format!("→ {line}")), "{asked:?}");

@@ -45,7 +45,7 @@ fn drafted(messenger: &dyn Messenger) {
             answers(messenger).last().is_some_and(|text| is_draft(text)).then_some(())
         });
     }
-    eventually("the answer is whole", PATIENCE, || {
+    eventually("the answer is complete", PATIENCE, || {
         (answers(messenger).last() == Some(&text())).then_some(())
     });
     assert_eq!(answers(messenger), [text()], "in one message");
@@ -61,7 +61,7 @@ fn drafted(messenger: &dyn Messenger) {
     eventually("the draft is on record", PATIENCE, || (channel(&world)["waiting"] == 0).then_some(()));
     world.kill_and_restart(OPEN);
     connected(&world);
-    eventually("the draft is replaced by how the answer ended", PATIENCE, || {
+    eventually("the draft is replaced by the ended answer", PATIENCE, || {
         let answers = answers(messenger);
         (answers.len() > 1 && !answers.iter().any(|text| is_draft(text))).then_some(())
     });
@@ -90,7 +90,7 @@ fn hurried(messenger: &dyn Messenger) {
     (0..PEOPLE).for_each(|person| link(&world, messenger, person));
     (0..PEOPLE).for_each(|person| messenger.say(person, "write"));
     let mut drafts = 0;
-    eventually("all answers are whole", PATIENCE * 2, || {
+    eventually("all answers are complete", PATIENCE * 2, || {
         let answers = answers(messenger);
         drafts = drafts.max(answers.iter().filter(|text| is_draft(text)).count());
         (answers.iter().filter(|said| **said == text()).count() == PEOPLE).then_some(())

@@ -50,7 +50,7 @@ pub(super) fn reads(messenger: &dyn Messenger, part: &str) -> Said {
 /// Answers a question with this choice, by a button or a number.
 pub(super) fn chooses(messenger: &dyn Messenger, ask: &Said, label: &str) {
     if messenger.has_buttons() {
-        let said = eventually("the buttons come", PATIENCE, || {
+        let said = eventually("the buttons arrive", PATIENCE, || {
             messenger.said().into_iter().find(|said| said.labels.iter().any(|known| known == label))
         });
         messenger.press(0, &said, label);
@@ -90,7 +90,7 @@ fn journey(messenger: &dyn Messenger) {
     messenger.say(0, "!cat made.txt && uname -s");
     reads(messenger, "Linux");
     messenger.say(0, "/send made.txt");
-    eventually("the file comes", PATIENCE, || {
+    eventually("the file arrives", PATIENCE, || {
         let is_it = |(name, bytes): &(Option<String>, Vec<u8>)| {
             name.as_ref().is_none_or(|name| name == "made.txt") && bytes == b"made\n"
         };

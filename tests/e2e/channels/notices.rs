@@ -44,7 +44,7 @@ fn noticed(messenger: &dyn Messenger) {
     reads(messenger, "notices are now sent to this conversation");
     guess(&world, "alice");
     guess(&world, "nobody-of-this-name");
-    eventually("the refused logins are told", PATIENCE + LOOK, || {
+    eventually("the refused logins are reported", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "alice"]) > 0).then_some(())
     });
     // A poll of the killed server may still be open, and a messenger may refuse the second one, so this is checked
@@ -53,14 +53,14 @@ fn noticed(messenger: &dyn Messenger) {
     for _ in 0..2 {
         world.kill_and_restart(OPEN);
         connected(&world);
-        eventually("the start is told", PATIENCE + LOOK, || {
+        eventually("the start is reported", PATIENCE + LOOK, || {
             (told(messenger, &["The server has started"]) > 0).then_some(())
         });
     }
     // A check that finds this new event would also have reported an earlier one again.
     let _bob = world.server.person("bob");
     guess(&world, "bob");
-    eventually("what is new is told", PATIENCE + LOOK, || {
+    eventually("the new event is reported", PATIENCE + LOOK, || {
         (told(messenger, &["Too many wrong passwords", "bob"]) > 0).then_some(())
     });
     // A kill between sending a message and recording it makes the server send the message twice, marked, on messengers

@@ -22,7 +22,7 @@ fn with_deliveries(world: &World, telegram: &Telegram, address: &str) {
 /// Delivers until every update was accepted; returns the updates.
 fn delivered(telegram: &Telegram) -> Vec<Value> {
     let mut taken = Vec::new();
-    eventually("all is delivered", PATIENCE, || {
+    eventually("everything is delivered", PATIENCE, || {
         taken.extend(telegram.deliver());
         (telegram.unconfirmed() == 0).then_some(())
     });
@@ -39,7 +39,7 @@ fn telegram_delivers_to_a_webhook_with_a_secret_and_each_update_counts_once() {
     let path = channel(&world)["delivery_path"].as_str().unwrap().to_owned();
     let address = format!("{}{path}", world.server.url());
     with_deliveries(&world, &telegram, &address);
-    let (url, secret) = eventually("deliveries are asked for", PATIENCE, || telegram.webhook());
+    let (url, secret) = eventually("a webhook is requested", PATIENCE, || telegram.webhook());
     assert_eq!(url, address);
     assert!(secret.len() == 64 && !TOKEN.contains(&secret), "{secret}");
     connected(&world);
@@ -68,7 +68,7 @@ fn telegram_delivers_to_a_webhook_with_a_secret_and_each_update_counts_once() {
     delivered(&telegram);
     reads(&telegram, "echo: while you were away");
     with_deliveries(&world, &telegram, "");
-    eventually("deliveries are ended", PATIENCE, || telegram.webhook().is_none().then_some(()));
+    eventually("the webhook is removed", PATIENCE, || telegram.webhook().is_none().then_some(()));
     Messenger::say(&telegram, 0, "polled");
     reads(&telegram, "echo: polled");
     assert_eq!(Telegram::post(&url, &secret, &taken[0]), Some(400));

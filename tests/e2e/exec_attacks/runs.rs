@@ -263,7 +263,7 @@ fn seen(site: &Site<'_>, may: impl Fn(Ways) -> bool) -> BTreeSet<String> {
     let allowed: BTreeSet<String> =
         kinds(site.world.is_root).filter(|(_, ways)| may(ways)).map(|(kind, _)| kind.to_owned()).collect();
     let start = Instant::now();
-    let seen = eventually("survivors are seen", SEEN_WITHIN, || {
+    let seen = eventually("survivors are noticed", SEEN_WITHIN, || {
         let seen = look();
         (start.elapsed() >= SILENT_FOR && (seen.is_superset(&allowed))).then_some(seen)
     });

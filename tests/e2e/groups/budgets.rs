@@ -98,7 +98,7 @@ fn agents_that_are_asked_at_once_exceed_a_budget_by_one_answer_each() {
         let run = team.begin(&format!("1. @coder: begin\n2. @coder: end\nbudget: {BUDGET} tokens\n"));
         let gate = team.until_run(&run, "asking")["gate"].clone();
         assert_eq!((&gate["kind"], &gate["step"]), (&json!("budget"), &json!(1)), "{gate}");
-        let calls = eventually("nothing is under way", PATIENCE, || {
+        let calls = eventually("no call is in progress", PATIENCE, || {
             let calls = team.calls();
             calls.iter().all(|call| !call["ended_at"].is_null()).then_some(calls)
         });

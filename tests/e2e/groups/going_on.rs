@@ -24,7 +24,7 @@ fn talkers() -> Team {
 
 /// The number of messages that agents sent to each other, after all calls have ended.
 fn sent(team: &Team) -> usize {
-    eventually("the agents are quiet", PATIENCE, || {
+    eventually("no call is in progress", PATIENCE, || {
         team.calls().iter().all(|call| !call["ended_at"].is_null()).then_some(())
     });
     team.entries().iter().filter(|entry| entry["kind"] == "agent" && entry["asks"] != json!([])).count()
@@ -73,9 +73,9 @@ fn agents_alone_stop_after_eight_messages_until_a_person_lets_them_continue() {
     let (status, told) = answer(&alice, &team, gate, "stop");
     assert!(status == 409 && told.contains("bob answered it before"), "{status} {told}");
     team.until_run(&asked[0]["id"], "done");
-    eventually("they go on", PATIENCE, || (sent(&team) == 16).then_some(()));
+    eventually("the agents continue", PATIENCE, || (sent(&team) == 16).then_some(()));
     // After the same number of further messages the question is asked again, and this answer stops the agents.
-    let next = eventually("they stop again", PATIENCE, || {
+    let next = eventually("the agents stop again", PATIENCE, || {
         runs(&team).into_iter().find(|run| run["state"] == "asking")
     });
     assert_ne!(next["id"], asked[0]["id"]);

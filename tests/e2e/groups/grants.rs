@@ -74,7 +74,7 @@ fn a_change_request_at_a_gate_has_its_writers_rights() {
     let (run, gate) = begin();
     let first = team.calls().into_iter().find(|call| call["run_id"] == run).unwrap();
     assert_eq!(answer(&gate, &["redo", "--text", &deed()]).code, 0);
-    let again = eventually("the step is done again", PATIENCE, || {
+    let again = eventually("the step is run again", PATIENCE, || {
         let calls = team.calls();
         let of_run: Vec<_> = calls.into_iter().filter(|call| call["run_id"] == run).collect();
         of_run.into_iter().max_by_key(|call| call["id"].as_i64()).filter(|call| call["id"] != first["id"])

@@ -445,7 +445,7 @@ fn requests_of_others_never_count_as_the_owners_words() {
     say(&alice, &own, "I moved to Bergen");
     ended(&alice, &own, 1);
     say(&alice, &own, "/new");
-    eventually("her own chat is memorised", PATIENCE, || {
+    eventually("her own chat is processed", PATIENCE, || {
         memorised(&team).iter().any(|asked| asked.raw.contains("I moved to Bergen")).then_some(())
     });
     let read = memorised(&team);
@@ -457,7 +457,7 @@ fn requests_of_others_never_count_as_the_owners_words() {
     say(&alice, &chat, "/new");
     say(&alice, &chat, "I like oolong");
     say(&alice, &chat, "/new");
-    eventually("her words in it count", PATIENCE, || {
+    eventually("her message in it is processed", PATIENCE, || {
         memorised(&team).iter().any(|asked| asked.raw.contains("I like oolong")).then_some(())
     });
     let read = memorised(&team);

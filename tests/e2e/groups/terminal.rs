@@ -32,7 +32,7 @@ fn a_group_is_used_and_its_gate_answered_in_a_terminal() {
     tmux.sees("Tab: answer it");
     tmux.press(&["Tab"]);
     tmux.sees("a approve");
-    tmux.becomes("the gate takes the key", |_| {
+    tmux.becomes("the gate accepts the key", |_| {
         tmux.press(&["a"]);
         team.run(&run)["gate"].is_null()
     });

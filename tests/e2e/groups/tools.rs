@@ -75,7 +75,7 @@ fn an_agent_asks_another_one_and_uses_its_answer() {
 }
 
 #[test]
-fn agents_of_no_group_have_no_tools_of_groups() {
+fn agents_outside_of_groups_have_no_group_tools() {
     let team = team(echo);
     team.world.run(&["chat", "hello"]);
     let asked = team.world.model.asked().pop().unwrap();
@@ -250,7 +250,7 @@ fn an_agent_that_hands_over_does_not_answer_and_the_other_does() {
     let heard = |who: &str, text: &str| (who.to_owned(), text.to_owned());
     let said = team.until_said(2);
     assert_eq!(said, [heard("coder", "@writer write it"), heard("writer", "writer heard: write it")]);
-    eventually("all is done", PATIENCE, || {
+    eventually("all calls are done", PATIENCE, || {
         team.calls().iter().all(|call| call["state"] == "done").then_some(())
     });
     assert_eq!(team.said().len(), 2);
@@ -427,7 +427,7 @@ fn an_agent_runs_a_chain_and_stopping_the_agent_stops_the_run() {
     team.alice(&["chain", "stop", &team.group, "2"]);
     set("1. @writer: write it slowly\n");
     let call = team.post(&team.world.alice, "@coder run it")["calls"][0]["id"].clone();
-    eventually("the step is under way", PATIENCE, || {
+    eventually("the step is in progress", PATIENCE, || {
         team.calls().iter().any(|call| call["agent"] == "writer" && call["state"] == "running").then_some(())
     });
     team.alice(&["cancel", &team.group, &call.to_string()]);

@@ -25,7 +25,7 @@ fn files_wait_for_both_machines_and_are_sent_nowhere_else() {
     let run = team.begin("1. @builder: make it [outputs handed/] [gate]\n2. @coder: read it\n");
     let gate = team.until_run(&run, "asking")["gate"].clone();
     machine.stop();
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
+    eventually("the machine is offline", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
     team.answer(&team.world.alice, &gate, &["approve"]);
     waits(&team, &run, "the files of step 1 are on box, which is offline");
     // The machine is revoked during the wait.
@@ -194,7 +194,7 @@ fn a_stopped_run_leaves_no_partial_files() {
     let run = team.begin("1. @coder: make it [outputs out/]\n2. @writer: read it\n");
     until_half_written(&team, desk, &run);
     team.alice(&["chain", "stop", &team.group, &run.to_string()]);
-    eventually("what is half-written is gone", PATIENCE, || (!is_half_written(desk)).then_some(()));
+    eventually("no partial file is left", PATIENCE, || (!is_half_written(desk)).then_some(()));
     let stopped = team.until_run(&run, "stopped");
     let received = eventually("the hand-over is stopped", PATIENCE, || {
         Some(team.run(&run)["steps"][1]["received"].clone()).filter(|received| received["state"] != "running")
@@ -233,7 +233,7 @@ fn a_machine_that_disconnects_during_a_hand_over_gets_its_files_later() {
     machine.stop();
     team.alice(&["chain", "stop", &team.group, &run.to_string()]);
     team.until_run(&run, "stopped");
-    eventually("the machine is away", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
+    eventually("the machine is offline", PATIENCE, || (!team.world.alice.is_online("box")).then_some(()));
     assert!(is_half_written(machine.workspace()));
     machine.restart(&team.world.server, "box", &token, &[]);
     let run = team.begin(steps);

@@ -64,7 +64,7 @@ fn search_by_meaning_survives_kills_and_an_unavailable_embedder() {
                 .then_some(())
         });
     }
-    eventually("nothing is left to say", PATIENCE, || {
+    eventually("no note is left", PATIENCE, || {
         (!run(&alice, &["show", "manuals"]).contains("note:")).then_some(())
     });
     assert!(run(&alice, &["search", "warranty"]).contains("by meaning: rank 1"));

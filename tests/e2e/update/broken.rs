@@ -91,7 +91,7 @@ fn a_runner_whose_new_program_is_on_trial_still_stops() {
     let mut asking = runner.update().stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     says(&mut asking, "trying version");
     let tried = |pid: i32| process::children(pid).iter().any(|child| process::children(*child).len() == 1);
-    eventually("the trial is under way", TRIAL, || tried(runner.pid()).then_some(()));
+    eventually("the trial is in progress", TRIAL, || tried(runner.pid()).then_some(()));
     assert_eq!(runner.stop(), Some(0), "{}", runner.log());
     assert_eq!(runner.files(), ["sandbridge-runner"]);
     process::terminate(&mut asking);

@@ -147,7 +147,7 @@ fn request(stream: &TcpStream) {
     while !lines.next().unwrap().unwrap().is_empty() {}
 }
 
-/// Waits until a condition holds while `child` runs.
+/// Waits until `is_so` returns true while `child` runs.
 fn eventually(child: &mut Child, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {

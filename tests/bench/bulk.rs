@@ -10,7 +10,7 @@ use crate::raw::RawStream;
 use crate::remote::Remote;
 use crate::samples::{Row, Samples};
 
-/// Bytes moved in one sample.
+/// The number of bytes that one sample moves.
 pub(crate) const BYTES: usize = 64 * 1024 * 1024;
 
 const SAMPLES: usize = 30;

@@ -24,7 +24,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// Rules that are found by what they spell.
+/// Rules that can be looked up by their literal beginning.
 fn mixed(number: usize) -> String {
     match number % 6 {
         0 => format!("Bash(tool{number} sub *)"),

@@ -79,7 +79,7 @@ fn nearest() -> Row {
     }
 }
 
-/// The file of weights, which `scripts/bench` names.
+/// The path of the file of weights, which `scripts/bench` sets.
 fn weights() -> PathBuf {
     std::env::var_os("SANDBRIDGE_E5_WEIGHTS").expect("scripts/bench names the weights").into()
 }

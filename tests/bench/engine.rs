@@ -57,7 +57,7 @@ pub(crate) fn rows() -> Vec<Row> {
 struct Run {
     engine: Samples,
     bare: Samples,
-    /// From a message of the user to the first request.
+    /// The times from a message of the user to the first request.
     firsts: Samples,
     body_bytes: usize,
 }

@@ -84,7 +84,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let before = times(&model).len();
             assert!(client.send("POST", &path, br#"{"request": "work"}"#).status < 300);
             done.recv().unwrap();
-            // The last answer is on record before the next run begins.
+            // The last answer must be recorded before the next run begins.
             until("the run is over", || {
                 client.call("GET", &format!("{group}/runs")).json()[0]["state"] == "done"
             });
@@ -139,7 +139,7 @@ fn times(model: &ScriptedModel) -> Vec<(Instant, Instant)> {
     times
 }
 
-/// Makes a group; returns its path.
+/// Creates a group; returns its path.
 fn group(client: &Client) -> String {
     let made = client.send("POST", "/groups", br#"{"title": "Work"}"#);
     assert!(made.status < 300, "{made:?}");

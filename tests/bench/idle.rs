@@ -72,7 +72,7 @@ fn online(client: &Client) -> usize {
     list.iter().filter(|runner| runner["online"] == true).count()
 }
 
-/// Connects a stand-in for each token and waits until they are quiet.
+/// Connects a stand-in for each token, and waits until no more messages arrive.
 fn connect(runtime: &Runtime, server: &Server, tokens: &[String], first: usize, connected: &mut JoinSet<()>) {
     runtime.block_on(async {
         let address = server.url().trim_start_matches("http://").to_owned();
@@ -88,7 +88,7 @@ fn connect(runtime: &Runtime, server: &Server, tokens: &[String], first: usize, 
                 connected.spawn(stay(socket.await.unwrap()));
             }
         }
-        // The stand-ins run on this thread, so that waiting lets them answer.
+        // The stand-ins run on this thread, so they answer while it waits.
         tokio::time::sleep(SETTLED).await;
     });
 }

@@ -62,7 +62,7 @@ impl Numbers {
         self.0 >> 8
     }
 
-    /// Words, the first ones of the vocabulary more often.
+    /// Words in which the first ones of the vocabulary are more frequent.
     fn text(&mut self, words: usize) -> String {
         let mut word = || {
             let (one, other) = (self.next() % VOCABULARY, self.next() % VOCABULARY);

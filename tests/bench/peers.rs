@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tests::docker::{IMAGE, docker, ready};
 use tests::{Machine, Person, Server, eventually, process};
 
-/// Everything that runs while whole commands are measured.
+/// The processes that run while whole commands are measured.
 pub(crate) struct Peers {
     pub(crate) machine: Machine,
     pub(crate) person: Person,
@@ -30,7 +30,7 @@ impl Peers {
         let container =
             docker(&["run", "-d", "--rm", IMAGE, "/bin/sleep", "3600"]).unwrap().trim().to_owned();
         let peers = Self { machine, person, sshd: Sshd::start(), container, server };
-        // Others may join it later.
+        // Other runners may be added later, so the choice is explicit.
         peers.choose("laptop");
         peers
     }
@@ -40,7 +40,7 @@ impl Peers {
         &self.server
     }
 
-    /// Chooses where the CLI's commands run.
+    /// Chooses the runner for the CLI's commands.
     pub(crate) fn choose(&self, place: &str) {
         assert_eq!(self.person.run(&["use", place]).code, 0);
         let first = self.person.run(&["exec", "--", "true"]);
@@ -63,7 +63,7 @@ impl Drop for Peers {
     }
 }
 
-/// Runs a command whose output is dropped; it must succeed.
+/// Runs a command and discards its output; it must succeed.
 pub(crate) fn silent(command: &mut Command) {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     assert!(status.success(), "{command:?}: {status}");
@@ -117,12 +117,12 @@ impl Sshd {
         sshd
     }
 
-    /// `ssh` with its options; host and command follow.
+    /// `ssh` with its options; the caller adds the host and the command.
     pub(crate) fn ssh(&self) -> Command {
         self.client("ssh", "-p")
     }
 
-    /// `scp` with its options; both sides follow.
+    /// `scp` with its options; the caller adds the source and the target.
     pub(crate) fn scp(&self) -> Command {
         self.client("scp", "-P")
     }

@@ -65,7 +65,7 @@ impl Remote {
         self.directory.path().join("workspace")
     }
 
-    /// Runs a task on the workers, as in a server: blocking on it would be woken by a system call.
+    /// Runs a task on the runtime's workers, as in a server: a blocking call would be woken by a system call.
     pub(crate) fn run<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> T {
         self.runtime.block_on(async { tokio::spawn(task).await.unwrap() })
     }

@@ -26,7 +26,7 @@ impl Samples {
         Self(durations)
     }
 
-    /// Measures two things in turn, so that a drifting machine affects both alike. Each begins with the warm-ups.
+    /// Measures two actions alternately, so that a drifting machine affects both alike. Each begins with the warm-ups.
     pub(crate) fn in_turn(
         count: usize,
         turn: usize,
@@ -90,7 +90,7 @@ impl Samples {
         }
     }
 
-    /// A row whose median must be within the limit.
+    /// A row whose median is compared with a limit.
     pub(crate) fn row_mostly_within(&self, what: &str, limit: Duration) -> Row {
         let ratio = self.p50().as_secs_f64() / limit.as_secs_f64();
         Row {
@@ -181,7 +181,7 @@ fn timed(action: &mut impl FnMut()) -> Duration {
     start.elapsed()
 }
 
-/// A duration in the unit that suits it.
+/// Formats a duration in a suitable unit.
 pub(crate) fn shown(duration: Duration) -> String {
     let microseconds = duration.as_secs_f64() * 1e6;
     if microseconds < 10_000.0 {

@@ -81,7 +81,7 @@ fn mends_on_a_runner(provider: &str) {
     let asked = model.asked();
     assert!(asked[0].raw.contains("Shell scripts are POSIX."), "the project's instructions");
     assert_eq!(asked.len(), 3);
-    // The earlier conversation comes first, byte for byte, so that a provider's cache finds it.
+    // The earlier conversation is sent unchanged, byte for byte, so that a provider's cache matches it.
     for pair in asked.windows(2) {
         let shared =
             pair[0].raw.bytes().zip(pair[1].raw.bytes()).take_while(|(left, right)| left == right).count();

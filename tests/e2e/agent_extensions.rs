@@ -1,4 +1,5 @@
-//! Tools with which a model manages its user's extensions and reads the server's log: each change is confirmed, each secret is hidden.
+//! Tools with which a model manages its user's extensions and reads the server's log: every change needs a confirmation, and every
+//! secret is hidden.
 
 use std::time::Duration;
 

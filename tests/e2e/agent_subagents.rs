@@ -120,7 +120,7 @@ pub(crate) fn kill(world: &mut World, model: &ScriptedModel) {
     world.client = Client::login(&world.server, "alice");
 }
 
-/// Checks that one sub-agent is done, and that nothing still looks in progress.
+/// Checks that one sub-agent is done, and that no message is still in progress.
 fn one_is_done(world: &World) {
     let agents = world.agents();
     assert_eq!((agents.len(), &agents[0]["status"]), (1, &json!("done")));
@@ -143,7 +143,7 @@ fn a_sub_agents_command_runs_once_over_kills_and_its_parent_gets_the_answer() {
     world.say("begin");
     let log = world.workspace().join("log");
     eventually("it works", PATIENCE, || log.exists().then_some(()));
-    // Killed twice: a resumed turn can be interrupted again.
+    // The server is killed twice, since a resumed turn can be interrupted again.
     kill(&mut world, &model);
     kill(&mut world, &model);
     fs::write(world.workspace().join("go"), "").unwrap();
@@ -184,7 +184,7 @@ fn a_sub_agent_that_was_waiting_for_its_model_at_a_kill_asks_again() {
     one_is_done(&world);
 }
 
-/// How many commands each sub-agent runs, one after the other.
+/// The number of commands that each sub-agent runs, one after the other.
 pub(crate) const COMMANDS: usize = 3;
 
 /// A sub-agent that runs these commands, and then reports that its task is done.
@@ -195,7 +195,7 @@ pub(crate) fn runs_its_commands(asked: &Asked) -> Reply {
         result.contains(&format!("did {task} "))
             || result.contains("It ended with exit code 0 while the server")
     };
-    // A call that was recorded but did not reach its runner has an unknown outcome, so it is made again.
+    // A call that was recorded but did not reach its runner has an unknown outcome, and the model repeats it.
     let done = results.iter().filter(is_done).count();
     if done == COMMANDS {
         return Reply::Say(format!("{task} is done"));

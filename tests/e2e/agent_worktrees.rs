@@ -15,7 +15,7 @@ use crate::agent::{messages, new_chat, say};
 /// The timeout for every step.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A server with a user, a machine whose workspace has a repository, and a chat.
+/// A server with a user, a machine whose workspace contains a repository, and a chat.
 struct World {
     server: Server,
     alice: Person,

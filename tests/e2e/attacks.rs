@@ -95,7 +95,7 @@ fn race_for() -> Duration {
     Duration::from_millis(text.parse().unwrap_or(5_000))
 }
 
-/// Makes the outside of a host directory and returns a function that inspects it.
+/// Creates files outside of a host directory; returns their path, and a function that lists them.
 fn outside_of(workspace: &std::path::Path) -> (String, impl Fn() -> String + use<>) {
     let name = workspace.file_name().unwrap().to_str().unwrap();
     let out = workspace.with_file_name(format!("{name}-out"));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tests::http::Client;
 use tests::{Machine, Server, binaries, eventually};
 
-/// Runs the runner until it writes a line with `word` to standard error, then ends it.
+/// Runs the runner until it writes a line with `word` to standard error, then stops it.
 fn runner_says(server: &Server, token: &str, word: &str) {
     let (workspace, state) = (tempfile::TempDir::new().unwrap(), tempfile::TempDir::new().unwrap());
     let log = state.path().join("log");

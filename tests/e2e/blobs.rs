@@ -193,7 +193,7 @@ fn an_undo_reads_the_file_from_the_bucket_and_an_outage_is_reported() {
     let log = server.log();
     assert!(!log.contains(OWNER.1), "the secret is in no log");
 
-    // Everything can be copied back into a file.
+    // All values can be copied back into a file.
     drop(server);
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("sandbridge.db");

@@ -187,7 +187,7 @@ fn a_full_disk_is_an_error_and_delays_nothing_else() {
     let written = client.send("PUT", "/files?path=more", &vec![0; 1 << 20]);
     assert_eq!(written.kind(), "no_space", "{written:?}");
     scene.goes_on();
-    // Output is stored elsewhere.
+    // Command output is not stored on the full disk.
     let output = scene.bomb("10", "head -c 20M /dev/zero");
     assert_eq!(output.stdout_bytes.len(), 20 << 20);
     assert_eq!(client.call("DELETE", "/files?path=fill").status, 204);

@@ -199,7 +199,7 @@ fn memory_limits_are_enforced_and_named_by_the_kernel_and_by_counting() {
 #[test]
 fn a_full_temporary_directory_is_reported_with_its_size() {
     for user in users() {
-        // A quarter of the machine's memory.
+        // The limit is a quarter of the machine's memory.
         let scene = Scene::new(user, &["--memory", "256M"]);
         scene.survives("head -c 1G /dev/zero > /tmp/fill", "/tmp is full: it holds 64 MiB");
         scene.survives("head -c 1G /dev/zero > /dev/shm/fill", "is full");
@@ -274,14 +274,14 @@ fn a_server_that_requires_limits_refuses_a_runner_without() {
     }
 }
 
-/// A number as the runner writes it: with commas between its thousands.
+/// A number in the runner's format, with commas between its thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let parts = digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).unwrap());
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// True if a runner of this user can be told to limit processes by this mechanism here.
+/// True if a runner of this user can use this mechanism to limit processes here.
 fn can_have(user: Option<u32>, by: &str) -> bool {
     let directory = TempDir::new().unwrap();
     std::os::unix::fs::chown(directory.path(), user, user).unwrap();

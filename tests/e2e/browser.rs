@@ -8,7 +8,7 @@ fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("browser")
 }
 
-/// Runs the tests of one file; they start what they need themselves.
+/// Runs the specs of one file, which start the servers that they need.
 fn run(spec: &str) {
     run_with(spec, &[]);
 }

@@ -144,7 +144,7 @@ fn a_card_is_answered_once_by_its_owner_and_stays_the_same_everywhere() {
     assert_eq!(said(&client, &chat), ["card", "→ Deploy (Deploy?)\nPlace: staging\nReason: it is ready"]);
     let answered = sent(&client, &chat);
     assert_eq!(answered["agent"]["data"]["card"]["answer"]["label"], "Deploy");
-    // The fork's own card still waits.
+    // The fork's own card is still open.
     let forked = sent(&client, &fork);
     assert_eq!(forked["agent"]["data"]["card"]["answer"], Value::Null);
     assert_eq!(answer(&client, &fork, &forked, &second), 204);

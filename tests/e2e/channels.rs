@@ -102,7 +102,7 @@ fn reads(telegram: &Telegram, part: &str) -> Message {
 
 #[test]
 fn a_picture_from_telegram_is_stored_and_its_markup_and_buttons_are_used() {
-    /// Alice on Telegram.
+    /// Alice's id on Telegram.
     const ALICE: i64 = 4001;
     let script = |asked: &tests::Asked| match (asked.last_of_user().as_str(), asked.results().last()) {
         ("make it", None) => Reply::Call(vec![("Shell", json!({"command": "echo made > made.txt"}))]),

@@ -52,7 +52,7 @@ fn shells_complete_commands_and_options_of_the_parser() {
         let script = alice.run(&["completions", shell]);
         assert!(script.code == 0 && script.stdout.contains("sandbridge"), "{shell}: {script:?}");
         let Ok(mut checker) = Command::new(shell).arg("-n").stdin(Stdio::piped()).spawn() else {
-            // Not every machine has every shell.
+            // Some shells may not be installed on this machine.
             continue;
         };
         std::io::Write::write_all(&mut checker.stdin.take().unwrap(), script.stdout.as_bytes()).unwrap();

@@ -73,11 +73,12 @@ fn hooks<'a>(lines: impl Iterator<Item = &'a str>) -> Value {
     json!({"hooks": hooks})
 }
 
-/// A field of the definition whose action ends with this text.
+/// Everything in the workspace that needs an approval.
 fn items(world: &World) -> Vec<Value> {
     world.alice.json(&["trust", "list", "--json"])["items"].as_array().unwrap().clone()
 }
 
+/// The item whose action ends with this command line.
 fn of<'a>(items: &'a [Value], line: &str) -> &'a Value {
     let ends = format!("\n{line}");
     let is_it = |item: &&Value| item["action"].as_str().unwrap().ends_with(&ends);

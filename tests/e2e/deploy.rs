@@ -19,7 +19,7 @@ use crate::peers::{PATIENCE, TAKEN_OVER_WITHIN, free_port, wait_ready};
 const STOP: u64 = 10;
 /// Variables whose values are passed to `serve` in files, so that no other user can see them.
 const SECRETS: [&str; 1] = ["SANDBRIDGE_ENCRYPTION_KEY"];
-/// The variables of AWS's tools that the server reads.
+/// The environment variables of AWS's tools that the server reads.
 const OF_S3: [&str; 4] = ["AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
 
 fn directory() -> PathBuf {
@@ -85,8 +85,8 @@ fn check_known(variable: &str) {
     assert!(HELP.split_whitespace().any(|word| word == flag), "serve has no {flag}");
 }
 
-/// Starts a node with these settings as flags, with addresses of this machine in place of those of containers. Settings for S3 are passed
-/// as variables.
+/// Starts a node with these settings as flags, with addresses of this machine instead of those of containers. Settings for S3 are passed
+/// as environment variables.
 fn start(database: &str, settings: &BTreeMap<String, String>, replaced: &[(&str, &str)]) -> Server {
     let (mut options, mut of_s3) = (Vec::new(), Vec::new());
     for (variable, value) in settings {
@@ -135,7 +135,7 @@ fn compose_nodes(compose: &Value) -> Vec<(String, BTreeMap<String, String>)> {
         .collect()
 }
 
-/// The seconds in `90s`.
+/// The number of seconds in a duration like `90s`.
 fn seconds(time: &str) -> u64 {
     time.strip_suffix('s').unwrap().parse().unwrap()
 }

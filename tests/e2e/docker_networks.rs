@@ -12,7 +12,7 @@ use crate::docker::{Cleanup, shell};
 /// The longest wait for a connection that cannot be made, in seconds.
 const WAIT_S: &str = "2";
 
-/// How long anything else may take.
+/// The timeout for every other step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn start(options: &[&str]) -> (Server, [Person; 2], Cleanup) {
@@ -27,7 +27,7 @@ fn start(options: &[&str]) -> (Server, [Person; 2], Cleanup) {
     (server, people, cleanup)
 }
 
-/// A person's running container.
+/// The id of a person's running container.
 fn container(person: &Person) -> String {
     shell(person, "true");
     person.json(&["container", "status", "--json"])["name"].as_str().unwrap().to_owned()

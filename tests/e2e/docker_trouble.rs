@@ -73,7 +73,7 @@ fn paused_container_is_reported_at_once_and_used_again_after_an_unpause() {
     assert_eq!(cleanup.containers(), [container]);
 }
 
-/// The link's heartbeats take half a minute to detect that it is dead.
+/// The link's heartbeats take half a minute to detect a dead link.
 #[test]
 fn pause_of_a_container_in_use_stops_its_commands_and_loses_none() {
     let (_server, alice, cleanup) = start(&[]);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 use tests::{Person, Reply, ScriptedModel, Server};
 
-/// A check's status and text.
+/// The status and the detail of a check.
 fn check(person: &Person, name: &str) -> Option<(String, String)> {
     let output = person.run(&["doctor", "--json"]);
     let report: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));

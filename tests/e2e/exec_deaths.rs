@@ -107,7 +107,7 @@ impl Stage {
         all["entries"].as_array().unwrap().iter().filter(is_it).cloned().collect()
     }
 
-    /// How often a command ran.
+    /// The number of times that a command ran.
     fn runs(&self, word: &str) -> usize {
         std::fs::read_to_string(self.machine.workspace().join(word)).unwrap_or_default().lines().count()
     }
@@ -152,7 +152,7 @@ fn dies_at_every_point(points: &[&str], stage: &mut Stage, asker: &mut dyn Asker
     }
 }
 
-/// A model that runs its user's message as a command.
+/// A model that runs the text of the user's message as a command.
 fn model() -> ScriptedModel {
     ScriptedModel::start(|asked| {
         let said = asked.last_of_user();

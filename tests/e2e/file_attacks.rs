@@ -79,7 +79,7 @@ impl Target<'_> {
         if start.elapsed() > ATTEMPT_TIMEOUT {
             return Err(format!("{}: took {:?}", case.name, start.elapsed()));
         }
-        // The server refuses paths that `pathguard` could handle: those that people would misread.
+        // The server refuses some paths that `pathguard` could handle: those that people would misread.
         let refused = case.path.iter().any(u8::is_ascii_control);
         let case = if refused { &Case { expected: Expected::Invalid, ..*case } } else { case };
         judge(case, &self.arena, &before, &self.arena.snapshot(), &answer).map(|()| true)
@@ -165,7 +165,7 @@ impl Target<'_> {
     }
 }
 
-/// The corpus's term for an answer.
+/// The answer in the corpus's terms.
 fn answered(answer: http::Answer, seen: impl Fn(&[u8]) -> String) -> Answer {
     if answer.status < 400 {
         return Ok(seen(&answer.body));

@@ -43,7 +43,7 @@ fn last_line(asked: &Asked) -> String {
     asked.last_of_user().lines().last().unwrap_or_default().to_owned()
 }
 
-/// Agents that repeat what they are asked.
+/// A model for agents that repeat each request.
 pub(crate) fn echo(asked: &Asked) -> Reply {
     Reply::Say(format!("{} heard: {}", handle(asked), last_line(asked)))
 }
@@ -127,7 +127,7 @@ impl Team {
         })
     }
 
-    /// Begins a run of a chain of these steps.
+    /// Starts a run of a chain with these steps.
     pub(crate) fn begin(&self, steps: &str) -> Value {
         let set = ["group", "chain", "set", &self.group, "story", "-"];
         let put = self.world.alice.with_stdin(&set, steps.as_bytes());

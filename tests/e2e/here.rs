@@ -198,7 +198,7 @@ fn no_process_outlives_the_here_command_however_it_ends() {
             (is_over && TcpStream::connect(&address).is_err()).then_some(())
         };
         eventually("everything has ended", PATIENCE, is_over);
-        // A killed process does not get in the way.
+        // A killed process does not prevent the next start.
         let again = world.says(&[], "!echo again\n");
         assert_eq!((again.code, again.stdout.trim()), (0, "again"), "{}", again.stderr);
     }

@@ -21,7 +21,7 @@ const ARCHIVES_MIN: usize = 50;
 fn serve(archive: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    // The thread ends with the process; it answers one connection at a time, which is enough for a test.
+    // The thread ends with the process; it handles one connection at a time, which is enough for a test.
     std::thread::spawn(move || listener.incoming().flatten().for_each(|socket| answer(socket, &archive)));
     url
 }
@@ -36,7 +36,7 @@ fn answer(mut socket: TcpStream, archive: &[u8]) {
     let _ = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
 }
 
-/// Copies the server's data into a directory; returns the output, and whether it worked.
+/// Copies the archive from the server into a directory; returns the standard error, as an error if the copy failed.
 fn copy(archive: Vec<u8>, to: &Path, delete: bool) -> Result<String, String> {
     let url = serve(archive);
     let home = TempDir::with_prefix("sandbridge-client-").unwrap();

@@ -53,7 +53,7 @@ fn openapi(port: u16) -> String {
     .to_string()
 }
 
-/// A document of a tool at this address.
+/// The document of a tool at this URL.
 pub(crate) fn document(name: &str, url: &str, more: Value) -> Value {
     let mut document = json!({"name": name, "description": "Asks the shop", "url": url});
     for (field, value) in more.as_object().unwrap() {

@@ -214,7 +214,7 @@ fn an_http_tool_reaches_a_private_service_and_its_secret_stays_in_that_network()
     tools.put(&through("endless", &format!("{origin}/endless"), json!({}))).unwrap();
     let (_, told) = tools.call("endless", json!({}));
     assert!(told.contains("the rest is left out"), "{}", &told[..200]);
-    // The same address in another network is another service, so the secret is not sent there.
+    // The same address in another network counts as another service, so the secret is not sent there.
     let mut elsewhere = shop.clone();
     elsewhere["via"] = json!("laptop");
     assert_eq!(tools.put(&elsewhere).unwrap()["dropped_secrets"], json!(["KEY"]));
@@ -249,7 +249,7 @@ fn only_named_hosts_are_reached_and_each_refusal_says_what_to_do() {
         assert!(!answer["answer"].as_str().unwrap().contains("secret"), "{told}");
     }
     assert!(service.asked().is_empty());
-    // Addresses that a document may not contain.
+    // Addresses that a tool's document may not contain.
     for url in [format!("http://user:word@127.0.0.1:{port}/"), "file:///etc/passwd".to_owned()] {
         assert!(put(&url, "inner").is_err(), "{url}");
     }
@@ -289,7 +289,7 @@ struct Slow {
 }
 
 impl Slow {
-    /// Begins each answer with one event.
+    /// Starts the service, which begins each response with one event.
     fn start(network: &Network) -> Self {
         let listener = network.inside(|| TcpListener::bind("127.0.0.1:0").unwrap());
         let (port, (send, asked)) = (listener.local_addr().unwrap().port(), channel());

@@ -62,7 +62,7 @@ fn one_pasted_line_connects_a_fresh_debian_and_uninstall_restores_it() {
     let server = Server::start();
     let person = server.person("alice");
     install_and_uninstall(&server, &person, &root, Who::Root, "box");
-    // With only GNU's wget.
+    // The machine has only GNU's wget.
     assert_eq!(root.run(Who::Root, "rm /usr/bin/curl").code, 0);
     install_and_uninstall(&server, &person, &root, Who::Dev, "laptop");
 }
@@ -135,7 +135,7 @@ fn the_same_line_works_again_on_its_machine_and_is_refused_on_another() {
     eventually("laptop is offline", PATIENCE, || (!person.is_online("laptop")).then_some(()));
     let mut again = paste(&home, Who::Dev, &line);
     wait_online(&person, "laptop");
-    // A token that was never issued, in the same line.
+    // The same line with a token that was never issued.
     let wrong =
         elsewhere.run(Who::Dev, &line.replace(&token, &format!("sbe_{}", "x".repeat(token.len() - 4))));
     assert!(wrong.code == 5 && wrong.stderr.contains("runner add"), "{}: {}", wrong.code, wrong.stderr);

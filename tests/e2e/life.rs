@@ -121,7 +121,7 @@ fn an_enrolled_runner_stores_a_token_of_its_own() {
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     machine.restart_with_token_file(&server, "laptop", &file);
     machine.wait_online(&alice, "laptop");
-    // A token from standard input is exchanged as well, and the same command line works again.
+    // A token from standard input is exchanged as well, and the same command line works a second time.
     let token = enrol(&alice, "tower");
     let mut machine = Machine::start_with_token(&server, "tower", &token, &[]);
     machine.wait_online(&alice, "tower");

@@ -113,7 +113,7 @@ fn build(python: &Path) {
     }
     root.add_libraries_of(&loading);
     root.add(programs.iter().map(PathBuf::as_path));
-    // Leaves out the library's tests and packages installed on this machine.
+    // Leaves out the tests of Python's library, and packages that are installed on this machine.
     let parts = parts(library, &["site-packages", "dist-packages", "test", "__pycache__"]);
     root.add(parts.iter().map(PathBuf::as_path));
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("mcp/node_modules");

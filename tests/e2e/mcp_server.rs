@@ -47,7 +47,7 @@ impl Official {
         Self { process, stdin, answers, waiting: Vec::new(), asked: 0 }
     }
 
-    /// Sends a request; returns its number.
+    /// Sends a request to the client's process; returns the request's number.
     fn begin(&mut self, mut what: Value) -> u64 {
         self.asked += 1;
         what["id"] = json!(self.asked);
@@ -114,7 +114,7 @@ fn key(person: &Person, name: &str, scope: &str) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// Checks that apply to both transports.
+/// Checks for each transport.
 fn works(official: &mut Official, name: &str, machine: &Machine) {
     let tools = official.ask(json!({"do": "list", "name": name}));
     let names: Vec<&str> =
@@ -313,7 +313,7 @@ fn two_sessions_work_in_parallel_and_a_task_outlives_its_session() {
     );
 }
 
-/// A request as another program would make it; returns its status, headers and body.
+/// Sends a request like another program; returns the status, a header and the body.
 fn post(server: &Server, headers: &[(&str, &str)], body: &str) -> (u16, Option<String>, String) {
     let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
     let mut request = ureq::http::Request::post(format!("{}/mcp", server.url()))

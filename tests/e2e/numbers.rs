@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-/// A constant's location, its definition, and a test of it.
+/// The location of each constant, its definition, and the name of a test for it.
 const NUMBERS: &[(&str, &str, &str)] = &[
-    // A request to a model.
+    // Requests to a model.
     (LLM, "RETRY_ATTEMPTS: u32 = 5;", "pauses_double_up_to_their_limit_and_end_with_the_attempts"),
     (
         LLM,
@@ -79,7 +79,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
         "SUB_AGENT_IDLE_MS: i64 = 30 * 60 * 1_000;",
         "a_sub_agent_that_has_a_name_waits_for_30_minutes_and_no_longer",
     ),
-    // The contents that a model is shown.
+    // Contents that are shown to a model.
     (AGENT, "OFFLOAD_TOKENS: usize = 2_000;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (AGENT, "OFFLOAD_BYTES: usize = 10_240;", "a_result_is_long_beyond_its_bytes_or_its_tokens"),
     (TOOLS, "RECALL_CHARS: usize = 16_000;", "a_page_has_16_000_characters_at_most"),

@@ -1,4 +1,4 @@
-//! Several nodes that work at once: people, programs and runners reach any of them.
+//! Several nodes that work at the same time: people, programs and runners can connect to any of them.
 
 mod faults;
 mod metrics;

@@ -22,7 +22,7 @@ const GUARD: &str =
     "#!/bin/sh\ncat > \"$CLAUDE_PROJECT_DIR/seen.json\"\necho 'the plugin says no' >&2\nexit 2\n";
 
 impl World {
-    /// A plugin in the form of Claude Code, in a directory of this test.
+    /// A plugin in Claude Code's format, in a directory of this test.
     fn plugin(&self, version: &str) -> PathBuf {
         let root = self.alice.home().join(format!("plugin-{version}"));
         let manifest = json!({

@@ -166,7 +166,7 @@ fn python_runner_resumes_output_after_cuts() {
     let mut lines = BufReader::new(caller.stdout.take().unwrap()).lines();
     for number in 1..=60_000 {
         assert_eq!(lines.next().unwrap().unwrap(), format!("line {number}"));
-        // Of the data in transit at the cut, part has arrived and part must be sent again.
+        // Some of the data in transit at the cut has arrived, and the rest must be sent again.
         if number % 10_000 == 5_000 {
             runner.cut();
         }

@@ -1,4 +1,4 @@
-//! How a runner finds its server: by name, on machines of all kinds, and through a proxy.
+//! The ways in which a runner finds its server: by name, on machines of all kinds, and through a proxy.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -139,7 +139,7 @@ fn a_static_runner_finds_its_server_by_name_on_any_name_service_setup() {
         "echo 'nameserver 127.0.0.77' >/etc/resolv.conf
          echo 'hosts: resolve [!UNAVAIL=return] mdns4_minimal [NOTFOUND=return] files dns' >/etc/nsswitch.conf",
         "echo '127.0.0.1 other bridge.test # ours' >>/etc/hosts; echo 'nameserver 127.0.0.78' >/etc/resolv.conf",
-        // As on a machine that resolves it through mDNS or LDAP.
+        // The name is resolved by `getent` only, as on a machine that uses mDNS or LDAP.
         "printf '#!/bin/sh\\n[ \"$*\" = \"ahosts -- bridge.test\" ] && echo 127.0.0.1 STREAM bridge.test\\n' >/bin/getent
          chmod 755 /bin/getent; echo 'nameserver 127.0.0.78' >/etc/resolv.conf",
     ]
@@ -339,7 +339,7 @@ fn the_runner_itself_never_runs_a_program_from_the_workspace() {
     assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap());
 }
 
-/// A server that encrypts, a user on it, and its URL by [`NAME`].
+/// A server with TLS, a user on it, and its URL with [`NAME`].
 fn encrypted_server(authority: &Authority) -> (Server, Person, String) {
     let server = Server::start_encrypted(authority, &["--docker", "off", "--allow-host", NAME]);
     let person = server.person("alice");

@@ -131,7 +131,7 @@ impl Shell {
     /// Waits until the screen meets the condition.
     ///
     /// # Panics
-    /// When it is not in time, with the screen as it is.
+    /// On a timeout, with the text on the screen.
     fn waits<T>(&self, what: &str, within: Duration, mut probe: impl FnMut(&str) -> Option<T>) -> T {
         let deadline = Instant::now() + within;
         loop {
@@ -270,7 +270,8 @@ impl World {
                     environment.insert(variable.to_owned(), there);
                 }
                 environment.insert("SANDBRIDGE_CARGO_PROFILE".to_owned(), "dev".to_owned());
-                // The settings that this run's programs were built with: with others, Cargo would build all of them again.
+                // The settings with which the programs of this run were built: with other settings, Cargo would build all
+                // of them again.
                 let built_with = std::env::var("SANDBRIDGE_BUILT_WITH").unwrap_or_default();
                 let settings = built_with.lines().filter_map(|setting| setting.split_once('='));
                 environment.extend(settings.map(|(name, value)| (name.to_owned(), value.to_owned())));

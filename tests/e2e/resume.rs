@@ -12,7 +12,7 @@ use tests::{Machine, Output, Person, Server, process};
 
 use crate::docker::Cleanup;
 
-/// Every runner here reconnects soon, so that many cuts fit into a test.
+/// Runners reconnect soon in these tests, so that many cuts fit into a test.
 const SOON: [&str; 2] = ["--reconnect-max", "0.2"];
 
 /// The timeout for any single command, including cuts.

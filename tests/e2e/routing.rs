@@ -1,4 +1,4 @@
-//! Where a command runs: every row of the routing table.
+//! The place where a command runs: every row of the routing table.
 
 use tests::{Machine, Person, Server, docker};
 

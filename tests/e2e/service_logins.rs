@@ -288,7 +288,7 @@ fn a_call_follows_the_rules_of_http_tools_and_a_failure_of_feishu_is_an_error() 
     ]);
     let (world, alice) = world(script, &feishu);
     log_in(&alice);
-    // In the mode `plan` a write is denied; a read would need an approval, which nobody gives.
+    // In the mode `plan` a write is denied; a read would need an approval, which nobody can give.
     world.chat("plan");
     assert_eq!(feishu.calls_of_people().len(), 0);
     let chat = new_chat(&alice, "auto-edit");

@@ -14,7 +14,7 @@ const PROMPTLY: Duration = Duration::from_secs(60);
 /// The longest time in which a killed runner must be back.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
 
-/// How much of a caller's output is examined.
+/// The number of bytes of a caller's output that are examined.
 const BEGINNING_BYTES: u64 = 64;
 
 /// The number of kills in a test, unless `SANDBRIDGE_ROUNDS` sets it.
@@ -72,7 +72,7 @@ fn told_lost(mut caller: Child, what: &str) {
     caller.stderr.take().unwrap().read_to_string(&mut error).unwrap();
     let beginning = beginning.join().unwrap();
     assert_eq!(code.code(), Some(125), "{what}: never a made-up exit code: {beginning} {error}");
-    // A command that the runner had not accepted yet never ran.
+    // The command never ran if the runner had not accepted it yet.
     let has_begun = beginning.contains("ready");
     assert!(error.contains("lost") || !has_begun && error.contains("offline"), "{what}: {beginning} {error}");
 }

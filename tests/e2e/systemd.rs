@@ -48,7 +48,7 @@ fn is_back(person: &Person, before: i32) {
 fn tree() -> BTreeSet<String> {
     let home = std::env::var("HOME").unwrap();
     let places = if is_root() { format!("{home} /usr/local /etc /var/lib /opt") } else { home };
-    // A directory's size depends on the file system; systemd and its user's manager may keep any files.
+    // The size of a directory depends on the file system; systemd and the user's manager may create any files.
     let find = format!(
         "find {places} -path /var/lib/systemd -prune -o -path /var/lib/private -prune -o \
          '(' -type d -printf '%p %y %m %U %G\n' ')' -o -printf '%p %y %m %U %G %s %l\n'"

@@ -1,4 +1,5 @@
-//! The structure of the repository: dependencies between crates, cycles in them, file sizes, licences, the top level.
+//! The structure of the repository: dependencies between crates, cycles between modules, file sizes, licences, the top
+//! level.
 
 mod circles;
 mod docs;
@@ -246,7 +247,7 @@ fn the_web_layer_does_not_use_the_store_directly() {
     }
 }
 
-/// `web::json::Json` writes the texts of documents in the language of the request; axum's would write them in English.
+/// `web::json::Json` writes documents in the language of the request; axum's `Json` would write them in English.
 #[test]
 fn answers_are_written_in_the_language_of_their_request() {
     let folder = "server-bridge/src/web/";
@@ -270,7 +271,7 @@ fn source_files_are_short_enough() {
     for file in tracked_files() {
         let is_source = file.ends_with(".rs") || file.ends_with(".ts") || file.ends_with(".tsx");
         let is_test = file.contains("/tests/") || file.contains("e2e/") || file.ends_with("tests.rs");
-        // Generated code.
+        // Generated code has no limit.
         let is_made = file.ends_with(".d.ts");
         if is_source && !is_test && !is_made {
             let lines = std::fs::read_to_string(root().join(&file)).unwrap().lines().count();

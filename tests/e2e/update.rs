@@ -249,7 +249,7 @@ fn a_runner_is_replaced_where_it_runs_and_the_old_one_is_kept() {
     assert!(updated.stdout.contains("now version 0.1.0"), "{}", updated.stdout);
     runner.assert_updated(&person);
     assert_ne!(process::children(runner.pid()), child, "another runner below the same guardian");
-    // The token came from the command line, and is only in memory, before and after.
+    // The token was given on the command line, and is only in memory, before and after the update.
     let log = runner.log();
     assert!(!log.contains("sbr_"), "{log}");
     for pid in process::children(runner.pid()).into_iter().chain([runner.pid()]) {

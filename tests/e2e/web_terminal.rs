@@ -14,12 +14,12 @@ const ID: &str = "000102030405060708090a0b0c0d0e0f";
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A terminal as a page has it.
+/// A terminal in a page, with the page's connection.
 struct Page {
     socket: WebSocket<TcpStream>,
     /// All output that the page received.
     shown: Vec<u8>,
-    /// The number of bytes no longer available.
+    /// The number of bytes that are no longer available.
     gap_bytes: u64,
 }
 

@@ -92,7 +92,7 @@ fn a_custom_tool_needs_an_approval_that_ends_with_a_change() {
     assert!(!world.path("called").exists());
     let audited = world.alice.json(&["ps", "--all", "--json"]).to_string();
     assert!(audited.contains("custom-tools/echo.sh"), "{audited}");
-    // A change to its content needs another approval, and the list shows what changed.
+    // A change to the tool's content needs another approval, and the list shows the changed files.
     world.put("custom-tools/echo.sh", &ECHO.replace("it was given", "it got"));
     assert!(world.said("full").contains("custom__echo is not here"));
     let changed = world.item("echo");

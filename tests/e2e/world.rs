@@ -40,7 +40,7 @@ impl World {
         Self { model, server, alice, machine }
     }
 
-    /// Kills the server, and starts it again with its model and these options.
+    /// Kills the server, and restarts it with its model and these options.
     pub(crate) fn kill_and_restart(&mut self, options: &[&str]) {
         self.server.kill();
         self.server.restart(&[&["--docker", "off"], options, &self.model.options("openai")[..]].concat());

@@ -68,7 +68,7 @@ class Chunk(NamedTuple):
 
 
 class Exec:
-    """One command: its output with offsets, its messages, and the streams that read them."""
+    """A command: its output with offsets, its messages, and the streams that read them."""
 
     def __init__(self, request: ExecRequest, argv: list[bytes], cwd: bytes, content: bytes) -> None:
         self.id, self.content, self._retain = request.exec_id, content, request.retain
@@ -195,7 +195,7 @@ class Exec:
             self._kept_bytes -= len(self._kept.pop(0).data)
 
     async def _read(self, pipe: Any, channel: int) -> None:
-        """Reads one pipe to its end, or to a short idle time after the command's own end."""
+        """Reads one pipe to its end, or until it is idle for a short time after the command's end."""
         while pipe is not None:
             while self._reader is not None and self.produced - self._cursor >= STREAM_CREDIT_BYTES:
                 self._drained.clear()

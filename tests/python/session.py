@@ -76,7 +76,7 @@ class Stream:
     def take(self, frame: Frame) -> None:
         """Takes a frame of data from the server."""
         if frame.sequence != self.expected:
-            raise LinkError(Close.SEQUENCE_GAP, f"offset {frame.sequence} where {self.expected} was due")
+            raise LinkError(Close.SEQUENCE_GAP, f"offset {frame.sequence} instead of {self.expected}")
         if frame.kind == Kind.END:
             self.inbox.put_nowait(None)
             return
@@ -102,7 +102,7 @@ class Session:
         self._last_sent = time.monotonic()
 
     async def run(self) -> Close:
-        """Returns the server's close code; a lost link is an exception."""
+        """Returns the server's close code; raises an exception if the link is lost."""
         heartbeat = asyncio.create_task(self._heartbeat())
         try:
             while True:
@@ -179,7 +179,7 @@ class Session:
             self.end(stream, failure)
         except (ConnectionError, asyncio.CancelledError):
             pass  # the link was lost, or the other side ended the stream
-        except Exception as error:  # a defect here must not leave the server waiting
+        except Exception as error:  # an error in this program must not leave the server waiting
             self.end(stream, Failure(Code.INTERNAL, repr(error)))
 
     async def _heartbeat(self) -> None:

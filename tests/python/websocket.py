@@ -15,7 +15,7 @@ _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class WebSocket:
-    """One connection. Lost connections are `ConnectionError` or `EOFError` (asyncio.IncompleteReadError)."""
+    """One connection. A lost connection raises `ConnectionError` or `EOFError` (asyncio.IncompleteReadError)."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -38,7 +38,7 @@ class WebSocket:
         headers = dict(line.lower().split(b":", 1) for line in fields.split(b"\r\n") if b":" in line)
         accept = base64.b64encode(hashlib.sha1(key + _GUID).digest())
         if b" 101 " not in status or headers.get(b"sec-websocket-accept", b"").strip() != accept.lower():
-            raise ConnectionError(f"no WebSocket at {url}: {status.decode(errors='replace')}")
+            raise ConnectionError(f"{url} is not a WebSocket: {status.decode(errors='replace')}")
         return cls(reader, writer)
 
     def send(self, payload: bytes, opcode: int = BINARY) -> None:

@@ -140,7 +140,7 @@ class Body:
 
 
 def nothing() -> None:
-    """The reader of a variant without fields."""
+    """Reads a variant without fields."""
 
 
 def pack_bytes(value: bytes) -> bytes:

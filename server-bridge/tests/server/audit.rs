@@ -1,4 +1,4 @@
-//! Reading the audit trail.
+//! The rights to read the audit trail, and its pages.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -59,7 +59,7 @@ async fn a_page_is_asked_for_the_password_before_it_grants_lasting_access() {
     // The same applies to updating a runner's program.
     let update = || page.send(Method::POST, "/runners/laptop/update", json!({}));
     assert_eq!(update().await.1["error"]["kind"], "password_required");
-    // All other requests of a page continue to work.
+    // A page's other requests still need no password.
     assert_eq!(page.status(Method::GET, "/keys").await, 200);
     assert_eq!(page.send(Method::POST, "/chats", json!({})).await.0, 201);
     assert_eq!(page.send(Method::POST, "/confirm", json!({"password": PASSWORD})).await.0, 204);

@@ -31,7 +31,7 @@ fn the_pages_types_are_generated_from_the_stored_description() {
     assert!(first.ends_with(&made), "{first}; run scripts/contract");
 }
 
-/// Limits that the page applies before a request.
+/// The limits that the page checks before it sends a request.
 #[test]
 fn the_pages_limits_equal_the_servers() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("ui/src/limits.ts");

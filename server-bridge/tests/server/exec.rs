@@ -1,4 +1,4 @@
-//! Commands over the exec socket.
+//! Commands over the WebSocket for execs.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -222,7 +222,7 @@ async fn clients_that_stopped_reading_delay_neither_records_nor_shutdown() {
     for id in &ids {
         ends.push(store.exec(user, &store::ExecId::parse(id).unwrap()).await.unwrap().status);
     }
-    // A command that did not end continues without the server.
+    // A command that has not ended yet continues without the server.
     assert!(ends.iter().all(|end| [ExecStatus::Exited, ExecStatus::Running].contains(end)), "{ends:?}");
 }
 
@@ -310,7 +310,8 @@ async fn an_exec_id_runs_once() {
         exec.json(json!({"shell": shell, "exec_id": ID})).await;
         let (_, _, end) = exec.output().await;
         assert_eq!((&end["kind"], end["code"] == 0), (&kind, kind.is_null()), "{end}");
-        // A request before the end is recorded goes to the runner, which does not remember it.
+        // A repeated request that arrives before the end is recorded goes to the runner, which does not remember the
+        // exec.
         server.audited("exec", "ok").await;
     }
     let user = server.store.user_by_name("alice").await.unwrap().unwrap().id;

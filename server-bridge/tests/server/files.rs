@@ -1,4 +1,4 @@
-//! Files of a sandbox over HTTP.
+//! Files of a sandbox over the HTTP API.
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, IF_MATCH, RANGE};

@@ -82,7 +82,7 @@ async fn documents_are_translated_and_the_names_in_them_are_not() {
     let text = "\"Nope\" is not a known event: its hooks are not used";
     let problem = json!({"origin": "your hooks", "place": "hooks.Nope", "text": text});
     assert_eq!(english["problems"][0], problem, "{english}");
-    // What is stored is not translated: another client reads it in its own language.
+    // The stored text is not translated: each client reads it in its own language.
     let stored = json(zh(Method::GET, "/hooks/document").send().await.unwrap()).await;
     assert_eq!(stored["text"], hooks.to_string());
     server.stop().await;

@@ -1,4 +1,4 @@
-//! Responses for browsers and monitoring.
+//! HTTP responses for browsers and monitoring.
 
 use reqwest::Client;
 use reqwest::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};

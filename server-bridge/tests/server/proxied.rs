@@ -23,7 +23,7 @@ async fn behind_a_proxy(proxy_protocol: bool) -> TestServer {
     TestServer::start_with(ServeArgs { proxy, ..ServeArgs::default() }).await
 }
 
-/// A login as a proxy passes it on.
+/// Logs in through a proxy that forwards these client addresses.
 async fn log_in(server: &TestServer, client: &str, user: &str, password: &str) -> StatusCode {
     let body = json!({"user": user, "password": password});
     let request =
@@ -31,7 +31,7 @@ async fn log_in(server: &TestServer, client: &str, user: &str, password: &str) -
     request.send().await.unwrap().status()
 }
 
-/// The reason for refusing a runner with a wrong token that comes through a proxy.
+/// The reason for which the server refuses a runner with a wrong token that connects through a proxy.
 async fn knock(server: &TestServer, client: &str) -> RefusalReason {
     let url = server.url("/runner").replacen("http", "ws", 1);
     let mut socket = Socket::connect(&url, &[("x-forwarded-for", client)]).await.unwrap();
@@ -122,7 +122,8 @@ async fn known_runners_get_in_from_an_address_where_strangers_are_refused() {
     server.stop().await;
 }
 
-/// Sends these bytes from an address of this machine; returns the answer up to the end of the connection.
+/// Sends these bytes from an address of this machine; returns everything that the server sends until the connection
+/// ends.
 async fn answer_from(server: &TestServer, last: u8, bytes: &[u8]) -> String {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)), 0)).unwrap();

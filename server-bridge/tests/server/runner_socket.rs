@@ -1,4 +1,4 @@
-//! The socket for runners: the runners it accepts, and attacks by strangers.
+//! The WebSocket for runners: the runners that it accepts, and attacks by strangers.
 
 use std::time::{Duration, Instant};
 

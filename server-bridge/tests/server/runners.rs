@@ -1,4 +1,4 @@
-//! Adding machines.
+//! Adding runners, and the line to paste for each.
 
 use reqwest::Method;
 use serde_json::json;

@@ -89,7 +89,8 @@ async fn non_administrators_and_programs_change_no_server_setting() {
     server.stop().await;
 }
 
-/// A provider with OpenAI's embeddings and Ollama's: each vector has as many dimensions as its path names.
+/// A provider with the embedding APIs of OpenAI and Ollama: each vector has as many dimensions as the path of the
+/// request says.
 async fn embeddings() -> String {
     use axum::Json;
     use axum::routing::post;
@@ -132,7 +133,7 @@ async fn an_embedder_is_tried_when_chosen_and_reported_when_its_subscription_is_
         server.audited("server.settings", "mine/text-embedding-3-small of user 1").await.target,
         "embedder"
     );
-    // Ollama's vectors here are zero.
+    // The vectors of the Ollama API are all zeros here.
     let (status, refused) =
         alice.send(Method::PUT, PATH, json!({"embedder": "ollama:mine/nomic-embed-text"})).await;
     assert_eq!(status, 400);

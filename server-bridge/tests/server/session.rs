@@ -69,7 +69,7 @@ async fn neither_half_of_a_pages_session_is_accepted_alone() {
             );
         }
     }
-    // A cookie that a page on another port planted locks nobody out.
+    // A cookie that a page on another port planted does not lock anybody out.
     let port = server.address.port();
     let cookies =
         format!("sandbridge_{port}=planted; sandbridge_{port}=sbc_{}; {}", "A".repeat(43), alice.cookie);
@@ -112,7 +112,7 @@ async fn a_pages_websocket_needs_both_halves_and_the_servers_origin() {
     assert_eq!(connect(&[cookie, token]).await, Some(403));
     assert_eq!(connect(&[cookie, token, ("origin", "https://evil.example")]).await, Some(403));
     assert_eq!(connect(&[cookie, token, origin]).await, None);
-    // A token among protocols is accepted only for a WebSocket.
+    // A token in the WebSocket protocols is accepted only for a WebSocket.
     let request = alice.bare(Method::GET, "/me").header(COOKIE, &alice.cookie);
     let request = request.header("sec-websocket-protocol", &protocols);
     assert_eq!(request.send().await.unwrap().status(), StatusCode::UNAUTHORIZED);

@@ -1,4 +1,4 @@
-//! The active runner: any choice that exists is stored, with a warning if it would not work now.
+//! The setting for the active runner: any existing choice is stored, with a warning if it would not work now.
 
 use reqwest::Method;
 use serde_json::{Value, json};

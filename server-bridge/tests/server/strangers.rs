@@ -31,7 +31,7 @@ async fn send(server: &TestServer, text: &str) -> TcpStream {
     stream
 }
 
-/// The answer, up to the end of the connection.
+/// Everything that the server sends until the connection ends.
 async fn answer(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset also counts as an end: the server may close before it has read everything.
@@ -112,7 +112,7 @@ async fn a_request_head_has_a_size_limit() {
     server.stop().await;
 }
 
-/// How long the server keeps a connection that sends `rest` byte by byte, and then nothing.
+/// The time for which the server keeps a connection that sends `rest` byte by byte, and then nothing.
 async fn kept(mut stream: TcpStream, rest: &'static str) -> Duration {
     let began = Instant::now();
     let (mut reader, mut writer) = stream.split();
@@ -178,7 +178,7 @@ async fn a_flood_of_half_requests_displaces_only_its_own_connections() {
     let mut flood = Vec::new();
     for _ in 0..UNPROVEN_CONNECTIONS + 100 {
         let mut stream = connect_from(2, &server).await;
-        // A connection that was already displaced does not matter.
+        // The connection may already have been displaced.
         let _ = stream.write_all(HALF_REQUEST.as_bytes()).await;
         flood.push(stream);
     }

@@ -1,4 +1,4 @@
-//! Help for typing: commands, file names, and attached files.
+//! Help while typing: commands, file names, and attached files.
 
 use reqwest::Method;
 use serde_json::json;

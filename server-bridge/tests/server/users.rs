@@ -1,4 +1,4 @@
-//! Accounts, and the rights to manage them.
+//! Accounts, and the permission to manage them.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The first steps of a user.
+//! The welcome for new users.
 
 use reqwest::Method;
 use serde_json::json;

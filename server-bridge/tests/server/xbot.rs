@@ -28,7 +28,7 @@ async fn knock(client: &TestClient, path_user: &str, body_user: &str, token: &st
     socket
 }
 
-/// Registers as alice's runner `old`.
+/// Registers a runner as alice's `old`.
 async fn connect(alice: &TestClient) -> Socket {
     let token = alice.add_runner("old").await;
     let mut socket = knock(alice, "alice", "alice", &token).await;
@@ -37,7 +37,7 @@ async fn connect(alice: &TestClient) -> Socket {
     socket
 }
 
-/// The next request of this kind.
+/// Reads the next request, which must be of this kind.
 async fn asked(socket: &mut Socket, kind: &str) -> Value {
     let request = socket.until(|_| true).await;
     assert_eq!((&request["type"], &request["user_id"]), (&json!(kind), &json!("alice")), "{request}");
@@ -175,7 +175,7 @@ async fn a_registration_beyond_its_limit_closes_the_socket() {
     let alice = server.user("alice").await;
     let url = alice.base.replacen("http", "ws", 1).replace("/api/v1", "/ws/alice");
     let mut socket = Socket::connect(&url, &[]).await.unwrap();
-    // The server may hang up before everything was sent.
+    // The server may close the connection before everything was sent.
     let _ = socket.0.send(Message::text(" ".repeat(200 * 1024))).await;
     assert_eq!(socket.next().await, Frame::Closed);
     server.stop().await;

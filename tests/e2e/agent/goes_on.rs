@@ -77,7 +77,7 @@ fn a_killed_server_loses_no_message_and_does_nothing_twice() {
     let mut world = World::new(|asked| {
         let (last, results) = (asked.last_of_user(), asked.results());
         let is_done = |result: &&String| {
-            // The server may die when a result is discarded on its runner and not yet in the conversation.
+            // The server may die after the runner has discarded a result and before the result is in the conversation.
             result.contains(&format!("did {last} "))
                 || result.contains("It ended with exit code 0 while the server")
         };

@@ -35,7 +35,7 @@ impl Reading {
         Self { child, lines }
     }
 
-    /// Reads up to the first line of this type.
+    /// Reads lines up to the first one of this type.
     fn until(&mut self, kind: &str) -> Value {
         let mut lines =
             self.lines.by_ref().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());

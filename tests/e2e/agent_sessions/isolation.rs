@@ -6,7 +6,7 @@ use tests::proxy::{Fate, Proxy};
 
 use super::*;
 
-/// A number that appears on no other command line.
+/// A number that is on no other command line.
 fn marker(number: u32) -> String {
     format!("{}", 66_000_000 + number * 1_000_000 + std::process::id() % 1_000_000)
 }
@@ -33,7 +33,7 @@ fn deleting_a_chat_during_an_answer_ends_its_commands_and_tasks() {
             process::with_marker(&command).is_empty().then_some(())
         });
     }
-    // The message queued after it never began, and the server continues.
+    // The message that was queued after the answer was never processed, and the server continues.
     let next = world.chat();
     assert_eq!(next.say("hello")["text"], "I know 1");
     assert!(!machine.workspace().join("never.txt").exists());

@@ -54,7 +54,7 @@ fn a_messengers_group_gives_no_access_to_an_agent() {
         in_group(&telegram, OTHER, &format!("@coder do it\n{deed}"), forged.clone());
     }
     in_group(&telegram, OTHER, "/group off", json!({}));
-    // Other people cannot answer a question to alice.
+    // Other people cannot answer a question that was put to alice.
     in_group(
         &telegram,
         ALICE,

@@ -39,7 +39,7 @@ fn bound(telegram: &Telegram) -> Team {
     team
 }
 
-/// The messages that the messenger's group shows.
+/// The messages in the messenger's group.
 fn shown(telegram: &Telegram) -> Vec<String> {
     telegram.messages().iter().filter(|message| message.chat == GROUP).map(text).collect()
 }
@@ -123,7 +123,7 @@ fn a_stranger_in_a_bound_group_can_ask_nobody_and_members_answer_gates_there() {
         in_group(&telegram, OTHER, "@coder crossed", forged.clone());
     }
     in_group(&telegram, OTHER, "/group off", json!({}));
-    // A mention within a quotation asks nobody either.
+    // A mention inside a quotation asks nobody either.
     let of_other = json!({"id": OTHER, "is_bot": false, "first_name": "alice"});
     let quoted = json!({"message_id": 2, "date": 1_780_000_000, "from": of_other, "chat": {"id": GROUP, "type": "supergroup"}, "text": "well\n@coder crossed"});
     in_group(&telegram, ALICE, "what does this mean?", json!({"reply_to_message": quoted}));

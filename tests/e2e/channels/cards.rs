@@ -73,7 +73,7 @@ fn shown_and_answered(messenger: &dyn Messenger) {
     assert_eq!((&status["failed"], &status["unsure"]), (&json!(0), &json!(0)), "{status}");
     let audit = Client::login(&world.server, "alice").call("GET", "/audit").json().to_string();
     assert!(audit.contains("card.answer"), "{audit}");
-    // The page shows the same card, answered.
+    // The page shows the same card with its answer.
     let client = Client::login(&world.server, "alice");
     let chats = client.call("GET", "/chats").json();
     let chat = chats["chats"].as_array().or(chats.as_array()).unwrap()[0]["id"].as_str().unwrap().to_owned();

@@ -57,7 +57,8 @@ fn drafted(messenger: &dyn Messenger) {
     eventually("a draft is shown", PATIENCE, || {
         answers(messenger).last().is_some_and(|text| is_draft(text)).then_some(())
     });
-    // If the server dies before it knows that a draft was accepted, the draft stays on messengers without idempotency keys.
+    // If the server dies before it knows that a draft was accepted, the draft remains on messengers without idempotency
+    // keys.
     eventually("the draft is on record", PATIENCE, || (channel(&world)["waiting"] == 0).then_some(()));
     world.kill_and_restart(OPEN);
     connected(&world);

@@ -14,7 +14,7 @@ use crate::world::World;
 
 /// The longest time until a server notices an event.
 const LOOK: Duration = Duration::from_secs(60);
-/// More wrong passwords than the limit per minute.
+/// A number of wrong passwords above the limit for a minute.
 const WRONG: usize = 40;
 
 /// Tries wrong passwords until logins are refused.

@@ -17,7 +17,7 @@ pub(super) mod layer {
     pub(crate) const HOME: &str = "private-home";
     pub(crate) const CLOSED: &str = "non-dumpable";
 
-    /// Part of `landlock` from its version 9 on: sockets that are files.
+    /// The part of `landlock` since its version 9 that restricts sockets that are files.
     pub(crate) const SOCKET_FILES: &str = "landlock-socket-files";
     /// Not a layer: the protection that every command gets, even with full-control (own session, clean environment,
     /// closed descriptors, marks).
@@ -41,7 +41,7 @@ enum User {
     Ways(Ways),
 }
 
-/// One attack.
+/// An attack of a command on its machine.
 #[derive(Clone, Copy)]
 pub(super) struct Attack {
     pub(super) name: &'static str,
@@ -146,7 +146,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     attack("file watched", "$P watch $OUT/secret", NAMES),
     attack("runner's state", "grep -q treasure $STATE/secret", FILES).essential(),
     attack("runner's token", "grep -q sbr_ $TOKEN", FILES),
-    // Changes to files outside.
+    // Changes to files outside of the workspace.
     attack("file made elsewhere", "echo x > $OUT/made", FILES).essential(),
     attack("file appended to", "echo x >> $OUT/changed", FILES),
     attack("file emptied", ": > $OUT/emptied", FILES),

@@ -15,7 +15,7 @@ use super::world::{Site, World};
 /// The exit code of a script whose target does not exist on this machine.
 pub(super) const NOTHING_HERE: i32 = 77;
 
-/// The first version of Landlock that covers sockets that are files.
+/// The first version of Landlock that restricts sockets that are files.
 const FIRST_WITH_SOCKET_FILES: u32 = 9;
 
 const ONLINE_WITHIN: Duration = Duration::from_secs(60);
@@ -71,7 +71,7 @@ pub(super) fn is_open(gone: &BTreeSet<String>, ways: Ways) -> bool {
     ways.iter().any(|way| way.iter().all(|layer| gone.contains(*layer)))
 }
 
-/// A separate runner, online.
+/// A runner of its own for one guard, online.
 pub(super) struct Runner<'a> {
     pub(super) site: Site<'a>,
     guardian: Child,

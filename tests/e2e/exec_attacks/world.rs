@@ -1,4 +1,5 @@
-//! A machine to attack: a home with secrets, services with sockets, other people, a terminal; and the attackers.
+//! A machine to attack: a home directory with secrets, services with sockets, other people, a terminal; and the
+//! attackers.
 //!
 //! All of it is bound over the machine's own directories in a mount namespace that contains only the runner (or its
 //! unguarded counterpart).
@@ -62,7 +63,7 @@ exec 9<$OUT/secret
 [ $ID = 0 ] || exec setpriv --reuid $ID --regid $ID --clear-groups \"$@\"
 exec \"$@\"";
 
-/// The machine, its server, and whether root or an ordinary user runs its runners.
+/// The machine, its server, and whether its runners run as root or as an ordinary user.
 pub(super) struct World {
     pub(super) person: Person,
     pub(super) server: Server,
@@ -205,8 +206,8 @@ impl<'a> Site<'a> {
         self.directory.join(name)
     }
 
-    /// Starts a program in the prepared machine, as the attacked user, with secrets in its environment and a terminal as its
-    /// input; returns its output.
+    /// Starts a program on the prepared machine, as the attacked user, with secrets in its environment and a terminal as its
+    /// input; returns the process and its output.
     pub(super) fn start(&self, words: &[&str]) -> (Child, fs::File) {
         let (world, out) = (self.world, self.path("out"));
         let terminal = fs::OpenOptions::new().read(true).write(true).open(&self.terminal.1).unwrap();
@@ -216,7 +217,7 @@ impl<'a> Site<'a> {
         command.env("HOME", world.home()).env("SECRET", "treasure").env("ID", world.user().to_string());
         command.env("FIXTURE", world.directory.path()).env("OUT", out);
         let (reader, writer) = rustix::pipe::pipe().unwrap();
-        // As if the user's own shell had created it.
+        // The pipe belongs to the user, as if the user's own shell had created it.
         rustix::fs::fchown(&writer, Some(rustix::fs::Uid::from_raw(world.user())), None).unwrap();
         command.stdin(Stdio::from(terminal)).stdout(Stdio::from(writer)).current_dir(self.path("work"));
         (command.spawn().unwrap(), reader.into())
@@ -268,7 +269,7 @@ impl Drop for Site<'_> {
     }
 }
 
-/// A process with a secret in its environment and a working directory of interest.
+/// A process with a secret in its environment, whose working directory is a target.
 fn neighbour(id: u32, directory: &Path) -> Child {
     loop {
         let mut command = Command::new("setpriv");
@@ -299,7 +300,7 @@ fn secret_file(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A socket file that answers as long as the listener lives.
+/// A socket file that answers as long as the listener exists.
 fn listen(path: &Path) -> UnixListener {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let listener = UnixListener::bind(path).unwrap();
@@ -307,7 +308,7 @@ fn listen(path: &Path) -> UnixListener {
     listener
 }
 
-/// Compiles the attacks that take bare system calls.
+/// Compiles the attacks that need direct system calls.
 pub(super) fn compile_probe(target: &Path) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e/exec_attacks/probe.c");
     run("cc", &["-static", "-O1", "-pthread", "-o", target.to_str().unwrap(), source]);

@@ -15,10 +15,10 @@ use crate::agent::messages;
 use crate::agent_tools::post;
 use crate::automations::{deliver, signature};
 
-/// The file that an attempt leaves if it succeeds.
+/// The file that a successful attempt creates.
 pub(super) const MARK: &str = "crossed";
 
-/// The request that bob's attempts try to run on alice's machine.
+/// The calls that bob's attempts try to have made on alice's machine.
 pub(super) fn deed() -> String {
     wish(&[("Shell", json!({"command": format!("touch {MARK}")}))])
 }
@@ -30,7 +30,7 @@ fn sub(calls: &[(&str, Value)], more: Value) -> (&'static str, Value) {
     ("SubAgent", arguments)
 }
 
-/// Waits until an automation of a person has run.
+/// Waits until a person's automation has run.
 fn has_run(person: &Person, command: &str, name: &str) {
     eventually(&format!("{name} ran"), PATIENCE, || {
         let runs = person.json(&[command, "runs", name, "--json"]);
@@ -40,7 +40,7 @@ fn has_run(person: &Person, command: &str, name: &str) {
     });
 }
 
-/// Agents that alice owns and bob may not ask.
+/// The handles of the agents that alice owns and bob may not ask.
 const HERS: [&str; 2] = ["coder", "builder"];
 
 pub(super) fn team() -> Team {
@@ -178,7 +178,7 @@ fn no_message_and_no_request_reaches_an_agent_without_a_grant() {
     assert!(posted.status >= 400 || posted.json()["calls"] == json!([]), "{posted:?}");
     is_untouched(&team, "another's send id");
     attempts += 1;
-    // Agents, grants and chains.
+    // Changes to agents, grants and chains.
     let requests = [
         ("PUT", of("/agents/coder"), json!({"runner": "desk"})),
         ("PUT", of("/agents/mine"), json!({"runner": "laptop"})),
@@ -199,7 +199,7 @@ fn no_message_and_no_request_reaches_an_agent_without_a_grant() {
     assert_eq!(run.status, 403, "{run:?}");
     is_untouched(&team, "a chain");
     attempts += 1;
-    // Direct access to the agent's chat and to her machine.
+    // Direct access to the agent's chat and to alice's machine.
     let chat = chats(&team, &alice).remove(0);
     let chats = [
         ("POST", "/messages", json!({"text": deed()})),
@@ -284,7 +284,7 @@ fn no_agent_file_or_sub_agent_can_ask_more_than_its_person_may() {
         assert!(who == "writer" && said.starts_with("writer heard: "), "{attempt}: {who}: {said}");
         is_untouched(&team, attempt);
     }
-    // A copy of his agent's chat is not an agent of the group.
+    // A copy of the chat of bob's agent is not an agent of the group.
     let chat = chats(&team, &bob).remove(0);
     let fork =
         bob.send("POST", &format!("/chats/{chat}/fork"), b"{}").json()["id"].as_str().unwrap().to_owned();
@@ -298,7 +298,7 @@ fn no_agent_file_or_sub_agent_can_ask_more_than_its_person_may() {
         });
         is_untouched(&team, &format!("a fork, {number}"));
     }
-    // Texts of a schedule or a webhook are posted to his own chat, whatever they mention.
+    // Texts of a schedule or a webhook are posted to bob's own chat, whatever they mention.
     let words = format!("@coder do it\n{}", deed());
     for arguments in [
         &["cron", "add", "tick", &words, "--every", "1d", "--on", "laptop", "--approval", "full"][..],

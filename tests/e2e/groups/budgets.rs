@@ -205,7 +205,7 @@ fn a_budget_in_money_has_no_effect_without_a_known_price() {
     assert_eq!((&gate["kind"], &gate["step"]), (&json!("budget"), &json!(2)), "{gate}");
     assert!(gate["question"].as_str().unwrap().contains("220 tokens, $0.00"), "{gate}");
 
-    // $100 for a million tokens: an answer costs a cent or more.
+    // At $100 for a million tokens an answer costs a cent or more.
     let team = Team::with(say, &["--llm-price", "scripted=100/100"]);
     let run = team.begin("1. @coder: one\n2. @coder: two\n3. @coder: three\nbudget: $0.01\n");
     let shown = team.until_run(&run, "asking");

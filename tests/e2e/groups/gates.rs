@@ -75,7 +75,7 @@ fn kills_at_gates_and_budgets_ask_once_and_run_each_step_once() {
 fn of_simultaneous_answers_the_first_counts_and_the_others_get_an_error() {
     const PEOPLE: [&str; 2] = ["alice", "bob"];
     let team = Team::new(echo);
-    // Without a grant his change request would be refused.
+    // Without a grant bob's change request would be refused.
     team.alice(&["grant", &team.group, "coder", "bob"]);
     let clients = PEOPLE.map(|name| Client::login(&team.world.server, name));
     for round in 0..8 {

@@ -37,7 +37,7 @@ fn a_grant_ends_with_its_agent_or_person_and_is_valid_in_one_group() {
     team.of(&team.bob, &["add-person", &other, "alice"]);
     team.alice(&["add-agent", &other, "coder", "--on", "laptop", "--approval", "full"]);
     asks(&other);
-    // The grant is checked again when a waiting question begins.
+    // The grant is checked again when a waiting call begins.
     let hang = wish(&[("Shell", json!({"command": "while [ ! -e go ]; do sleep 0.05; done"}))]);
     let first = team.post(&team.world.alice, &format!("@coder wait\n{hang}"))["calls"][0]["id"].clone();
     let second = team.post(&team.bob, &format!("@coder do it\n{}", deed()))["calls"][0]["id"].clone();
@@ -156,7 +156,7 @@ fn an_automation_proposed_for_a_person_runs_as_long_as_they_may_ask() {
         "done",
         "a proposal that was made for alice is hers"
     );
-    // A new grant resumes nothing by itself. An automation that she resumes is her own, independent of the grant.
+    // A new grant resumes nothing by itself. An automation that alice resumes is her own, independent of the grant.
     grant();
     is_paused("trigger", "push");
     team.alice(&["revoke", &team.group, "coder", "bob"]);

@@ -118,7 +118,7 @@ fn an_agent_of_a_group_reveals_nothing_of_its_owners_data() {
         for secret in SECRETS {
             assert!(own.contains(secret), "{mode}: her own agent does not know {secret}");
         }
-        // The group's agent finds nothing, not even for her, since everyone in the group reads its answer.
+        // The group's agent finds nothing, not even for alice, since everyone in the group can read its answer.
         for person in [&team.bob, &team.world.alice] {
             let from = team.world.model.asked().len();
             let asking = format!("@coder what is the code of the safe?\n{}", wish(&looks()));
@@ -319,7 +319,7 @@ fn only_the_owner_sees_a_group_agents_memories_and_they_end_with_the_agent() {
     assert_eq!(notices(&chat), format!("- #{number} semantic: \"the sun is yellow\""));
     assert!(notices(&new_chat(&client, "full")).starts_with("Nothing is remembered"));
 
-    // If two agents have the same handle, the number selects one.
+    // If two agents have the same handle, the number of one selects it.
     let group = team.alice(&["create", "Play"])["id"].to_string();
     team.alice(&["add-agent", &group, "coder", "--on", "laptop"]);
     let both = alice.run(&["memory", "list", "--agent", "coder"]);
@@ -336,7 +336,8 @@ fn only_the_owner_sees_a_group_agents_memories_and_they_end_with_the_agent() {
     assert!(remembered(&team, &["list", "--agent", "coder"]).is_empty());
 }
 
-/// The requests to the model, of the agent and its sub-agent, for one message: in alice's own chat, or by this person in the group.
+/// The requests of the agent and its sub-agent to the model for one message: by this person in the group, or in alice's own chat
+/// for `None`.
 fn asked_of(team: &Team, person: Option<&Person>) -> Vec<Asked> {
     let from = team.world.model.asked().len();
     let below = wish(&[("SubAgent", json!({"task": "look", "tools": ["Read"]}))]);

@@ -127,7 +127,7 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
     assert!(!team.world.machine.workspace().join("made").exists());
     assert!(!said.contains("payroll:"), "{said}");
 
-    // A sub-agent has no more tools.
+    // The agent's sub-agent has no additional tools.
     add("Read,SubAgent");
     let below = json!([["Shell", {"command": "touch made"}]]).to_string();
     let (names, said) = offered(&format!("@coder go\n{}", wish(&[("SubAgent", json!({"task": below}))])));
@@ -147,7 +147,7 @@ fn an_agent_has_only_the_tools_that_its_owner_chose() {
     assert_eq!(coder["tools"], Value::Null);
     let (names, _) = offered("@coder hello");
     assert!(names.contains(&"Shell".to_owned()) && names.contains(&"SendMessage".to_owned()), "{names:?}");
-    // A permission rule about any of them refers to an existing tool.
+    // A permission rule about any of these tools refers to an existing tool.
     let client = Client::login(&team.world.server, "alice");
     for name in &names {
         let rule = json!({"effect": "ask", "rule": name}).to_string();

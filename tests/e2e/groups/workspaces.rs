@@ -201,7 +201,7 @@ fn a_folder_that_leads_out_of_the_workspace_or_is_a_file_is_refused() {
     }
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     assert_eq!(fs::read_to_string(team.world.path("file")).unwrap(), "a file");
-    // A link within the workspace is a folder like any other.
+    // A link to another place within the workspace is a folder like any other.
     fs::create_dir(team.world.path("real")).unwrap();
     symlink("real", team.world.path("link")).unwrap();
     add(&team, "helper", "laptop", "link");
@@ -265,7 +265,7 @@ fn a_read_only_machine_is_reported_and_its_documents_are_kept() {
         why.contains("there/IDENTITY.md on fixed cannot be written") && why.contains("read-only"),
         "{why}"
     );
-    // Existing documents are still shown, and an agent works with them.
+    // Existing documents are still shown, and an agent uses them.
     let shown = team.alice(&["workspace", "show", &team.group, "helper"]);
     assert_eq!(names(&shown, "present"), ["SOUL.md"], "{shown}");
     let asks = team.post(&team.world.alice, "@helper hello");
@@ -403,7 +403,7 @@ fn only_an_agents_owner_sees_and_makes_its_workspace() {
     assert_eq!(eve.call("GET", &path).status, 404);
     assert_eq!(eve.send("POST", &path, body.as_bytes()).status, 404);
     assert_eq!(Client::anonymous(&team.world.server).call("GET", "/agent-templates").status, 401);
-    // A reader may no longer make documents for the group, but can see the existing ones.
+    // A reader can no longer create documents for the group, but can still see the existing ones.
     team.alice(&["add-person", &team.group, "bob", "--access", "reader"]);
     let own = format!("/groups/{}/agents/writer/workspace", team.group);
     assert_eq!(bob.call("GET", &own).status, 200);
@@ -412,7 +412,7 @@ fn only_an_agents_owner_sees_and_makes_its_workspace() {
         fs::read_dir(team.desk.workspace()).unwrap().all(|entry| entry.unwrap().file_name() != "SOUL.md")
     );
     assert!(!team.world.path("SOUL.md").exists());
-    // In Chinese too.
+    // The error is also available in Chinese.
     let answer = bob.send_with("POST", &own, &[("accept-language", "zh")], body.as_bytes());
     assert!(!text(&answer).contains("you are a reader"), "{}", text(&answer));
 }

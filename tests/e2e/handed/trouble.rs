@@ -126,7 +126,7 @@ fn a_revoked_grant_keeps_the_files_where_they_are() {
     let question = gate["question"].as_str().unwrap();
     assert!(question.contains("could not be passed on: @coder works on a machine of alice"), "{question}");
     assert!(!team.desk.workspace().join("handed").exists());
-    // A stranger learns nothing of it.
+    // A person outside of the group cannot see the run.
     team.world.server.person("eve");
     let eve = Client::login(&team.world.server, "eve");
     assert_eq!(eve.call("GET", &format!("/groups/{}/runs/{run}", team.group)).status, 404);

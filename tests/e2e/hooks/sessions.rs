@@ -1,4 +1,4 @@
-//! The beginnings and ends of sessions.
+//! Hooks at the beginning and the end of a session.
 
 use std::fs;
 

@@ -45,7 +45,7 @@ fn stream(content: &str) -> String {
     format!("<</Length {}>>\nstream\n{content}\nendstream", content.len())
 }
 
-/// A PDF with this many pages of this content.
+/// A PDF with this number of pages that all have this content.
 fn pages(count: usize, content: &str) -> Vec<u8> {
     let kids: Vec<String> = (0..count).map(|at| format!("{} 0 R", at + 5)).collect();
     let mut objects = vec![

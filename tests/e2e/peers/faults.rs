@@ -35,7 +35,7 @@ const FAULTS_FEW: u64 = 4;
 /// The option that limits how long a node may finish its answers when it shuts down.
 const DRAIN: [&str; 2] = ["--drain", "5s"];
 
-/// A fault.
+/// A fault of a node, of the connections or of the database.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     /// A node is killed, and starts again.
@@ -74,7 +74,7 @@ struct House {
     /// The proxies in front of the peer ports.
     peers: Vec<Proxy>,
     balancer: Proxy,
-    /// Its key is read at each start.
+    /// Keeps the directory of the encryption key, which is read at each start.
     _cluster: Cluster,
     database: Postgres,
 }

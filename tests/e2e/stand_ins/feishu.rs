@@ -1,4 +1,4 @@
-//! `@larksuiteoapi/node-sdk` against the stand-in of Feishu.
+//! The official client `@larksuiteoapi/node-sdk` against the stand-in of Feishu.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `nonebot-adapter-onebot` plays our side against the stand-in of NapCat.
+//! `nonebot-adapter-onebot`, in place of our own client, against the stand-in of NapCat.
 
 use std::net::TcpListener;
 use std::thread;

@@ -1,4 +1,4 @@
-//! `@wecom/aibot-node-sdk` against the stand-in of WeCom's gateway for AI bots.
+//! The official client `@wecom/aibot-node-sdk` against the stand-in of WeCom's gateway for AI bots.
 
 use std::time::Duration;
 

@@ -79,7 +79,7 @@ fn first_name(path: &str) -> &str {
     path.split(|it: char| !(it.is_alphanumeric() || it == '_')).next().unwrap_or_default()
 }
 
-/// The root's re-exports, with the module that each comes from.
+/// The re-exports of a crate's root, each with the module from which it comes.
 fn handed_on(sources: &[Source], modules: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for source in sources.iter().filter(|source| source.module.is_empty()) {
@@ -100,7 +100,7 @@ fn handed_on(sources: &[Source], modules: &BTreeSet<String>) -> BTreeMap<String,
     found
 }
 
-/// The top-level modules that each one refers to.
+/// The top-level modules to which each one refers.
 fn graph(sources: &[Source]) -> Graph {
     let modules: BTreeSet<String> =
         sources.iter().filter_map(|source| source.module.first().cloned()).collect();

@@ -80,7 +80,7 @@ fn the_first_process_of_a_container_is_replaced_too() {
     assert_eq!(person.run(&["exec", "--on", "container", "--", "true"]).code, 0);
 }
 
-/// An ordinary user, by number.
+/// The user number of an ordinary user.
 const USER: u32 = 4_711;
 
 /// A command that starts a program as that user.

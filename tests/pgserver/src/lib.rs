@@ -168,7 +168,7 @@ impl Postgres {
                 self.tell(&format!("DROP DATABASE IF EXISTS {filling} WITH (FORCE)"));
                 self.tell(&format!("CREATE DATABASE {filling}"));
                 fill(self.url(&filling));
-                // Closed connections may still be counted for a moment.
+                // The server may still count closed connections for a moment.
                 self.tell(&format!(
                     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{filling}'"
                 ));

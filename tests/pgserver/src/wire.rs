@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// The version of the protocol: 3.0.
+/// The version 3.0 of the protocol.
 const PROTOCOL: i32 = 3 << 16;
 
 /// A connection through the server's socket, for an account that needs no password.

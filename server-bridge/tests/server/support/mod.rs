@@ -25,11 +25,11 @@ pub const PASSWORD: &str = "correct horse battery";
 /// The timeout for every step of these tests.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A running server.
+/// A running server in this process.
 pub struct TestServer {
     pub address: SocketAddr,
     pub store: Store,
-    /// The address for creating the first account, if there was none.
+    /// The URL for creating the first account, if the server started without users.
     pub setup_url: Option<String>,
     home: TempDir,
     shutdown: CancellationToken,
@@ -59,7 +59,7 @@ impl TestServer {
         Self { address, store, setup_url, home, shutdown, running }
     }
 
-    /// Stops the server and waits until everything ended.
+    /// Stops the server and waits until all of its tasks have ended.
     pub async fn stop(self) {
         self.stop_and_reopen().await;
     }
@@ -101,7 +101,7 @@ impl TestServer {
         TestClient { http, base: self.url("/api/v1"), token }
     }
 
-    /// Waits until the audit trail has an entry like this, and returns it.
+    /// Waits until the audit trail has an entry with this action and outcome, and returns it.
     pub async fn audited(&self, action: &str, outcome: &str) -> AuditRecord {
         eventually(|| async {
             let entries = self.store.audit(100, None).await.unwrap();
@@ -160,7 +160,7 @@ impl TestClient {
         added["token"].as_str().unwrap().to_owned()
     }
 
-    /// Adds a runner and connects one for it; returns once the server calls it online.
+    /// Adds a runner and connects a scripted one for it; returns when the server reports it as online.
     pub async fn connect_runner(&self, name: &str) -> FakeRunner {
         let token = self.add_runner(name).await;
         let runner = FakeRunner::connect(&self.base, &token, name).await.unwrap();

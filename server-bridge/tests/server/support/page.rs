@@ -1,4 +1,4 @@
-//! A page in a browser, as the server sees it: a token in a header, a cookie, and an Origin.
+//! A page in a browser, from the server's point of view: a token in a header, a cookie, and an Origin.
 
 use reqwest::header::{COOKIE, ORIGIN, SET_COOKIE};
 use reqwest::{Client, Method, RequestBuilder};

@@ -12,7 +12,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_a
 
 use super::PATIENCE;
 
-/// What arrived.
+/// A frame that arrived, or the end of the socket.
 #[derive(Debug, PartialEq)]
 pub enum Frame {
     Json(Value),
@@ -38,7 +38,7 @@ impl Socket {
         }
     }
 
-    /// Connects with little buffer for unread data.
+    /// Connects with a small buffer for unread data.
     pub async fn connect_narrow(url: &str, bearer: &str) -> Self {
         let mut request = url.into_client_request().unwrap();
         let authorization = HeaderValue::try_from(format!("Bearer {bearer}")).unwrap();
@@ -74,7 +74,7 @@ impl Socket {
         }
     }
 
-    /// The next text frame for which `wanted` holds; others are skipped.
+    /// Reads until a text frame for which `wanted` returns true; returns that frame.
     pub async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             match self.next().await {

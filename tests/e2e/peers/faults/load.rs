@@ -65,7 +65,7 @@ impl Tally {
     }
 }
 
-/// A user at work.
+/// A user with all clients that generate work.
 pub(super) struct Load {
     person: Person,
     machine: Machine,
@@ -216,7 +216,7 @@ impl Load {
             let answer = self.client.try_send(method, path, body);
             match answer.as_ref().map(|answer| answer.status) {
                 Ok(200..=299) => return Some(answer.unwrap().body),
-                // The server is busy or away, or the runner is.
+                // The server or the runner is busy or unavailable.
                 Ok(409 | 429 | 500..=599) | Err(_) => std::thread::sleep(AGAIN),
                 Ok(_) => panic!("{method} {path}: {answer:?}"),
             }
@@ -314,7 +314,7 @@ impl Load {
         assert_eq!(said.count(), 1, "{text} in {messages:?}");
     }
 
-    /// Checks that a command was posted once, ran at most once, and has the right end on record. True if it exited.
+    /// Checks that a command was posted once, ran at most once, and that its recorded end is right. True if it exited.
     fn check_command(&self, chat: &str, number: usize, text: &str) -> bool {
         let command = text.trim_start_matches('!');
         let (messages, exec) = eventually("the command's end is on record", PATIENCE, || {
@@ -436,7 +436,7 @@ impl Load {
     }
 }
 
-/// A messenger with a link for the user.
+/// A messenger that is linked with the user.
 fn phone(person: &Person) -> Telegram {
     let telegram = Telegram::start();
     telegram.unhurried();
